@@ -1,0 +1,1 @@
+"""The index: model, store, engines, embedders, text and search. Knows neither Matrix nor git."""

@@ -1,0 +1,256 @@
+"""What crosses a folder: documents and chunks in, queries and hits out, and the ids that tie them.
+
+All records are frozen. Times are milliseconds since the epoch; lines are 1-based and inclusive; offsets
+are code points into the text they are about.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Final, NewType
+
+SourceId = NewType("SourceId", str)
+"""`repo:<name>`, `forge:<name>/<owner>/<repository>`, `notes:<name>` or `chat:<room id>`."""
+DocumentId = NewType("DocumentId", str)
+"""Stable across runs: the source id, a blank, and the path or the window's first event."""
+ChunkId = NewType("ChunkId", int)
+"""63 bits, derived from the document id and the chunk's anchor: the same input gives the same id."""
+RoomId = NewType("RoomId", str)
+EventId = NewType("EventId", str)
+UserId = NewType("UserId", str)
+
+Vector = NewType("Vector", bytes)
+"""Unit length, little-endian float32, `4 * dimension` bytes."""
+
+
+class Corpus(StrEnum):
+    CHAT = "chat"
+    FORGE = "forge"
+    NOTES = "notes"
+
+
+class Kind(StrEnum):
+    """What sort of text a document is. Routing and `kind:` look at it."""
+
+    HEADER = "header"
+    README = "readme"
+    MANUAL = "manual"
+    TEMPLATE = "template"
+    DOC = "doc"
+    NOTE = "note"
+    WINDOW = "window"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Code points `start` up to, not including, `end`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message inside a window: who, when, and where its text stands in the chunk."""
+
+    event: EventId
+    sender: UserId
+    sent_ms: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The piece that is indexed and ranked: both rankings rank this unit.
+
+    `text` is scrubbed and is what a person is shown. `heading` is the path of headings above it, or section and
+    paragraph of a script header. `parts` are the spans that get a vector each (empty: the whole text is one); a
+    chunk scores by its best part.
+    """
+
+    id: ChunkId
+    ordinal: int
+    text: str
+    heading: tuple[str, ...] = ()
+    section: str | None = None
+    paragraph: str | None = None
+    lines: tuple[int, int] | None = None
+    parts: tuple[Span, ...] = ()
+    messages: tuple[Message, ...] = ()
+    flags: tuple[str, ...] = ()  # what a reader should know: "oversize", "unclosed-fence"
+
+
+Payload = Mapping[str, str | tuple[str, ...]]
+"""Front matter that can be filtered on: level, confidence, period, last_verified, public; tags, area, tech as tuples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One page, script or window with all its chunks, scrubbed and validated."""
+
+    id: DocumentId
+    source: SourceId
+    corpus: Corpus
+    kind: Kind
+    title: str
+    revision: str  # changes exactly when the content does: a blob id, a digest, a ledger revision
+    chunks: tuple[Chunk, ...]
+    path: str | None = None  # inside its source; None in chat
+    room: RoomId | None = None
+    first_ms: int | None = None  # of the oldest message, or of the last change of a file where it is known
+    last_ms: int | None = None
+    has_link: bool = False
+    payload: Payload = field(default_factory=dict)
+
+
+def chunk_id(document: DocumentId, anchor: str) -> ChunkId:
+    """`anchor` is unique inside the document and outlives edits elsewhere in it where that can be had."""
+    digest = blake2b(f"{document}\0{anchor}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return ChunkId(int.from_bytes(digest, "big") >> 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a source has been read. `position` is the source's own business: a commit, a sync token."""
+
+    source: SourceId
+    position: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What an index was built with. Two that differ never meet in one ranking."""
+
+    schema: int
+    scrubber: int
+    chunker: int
+    words: int  # version of the word keys in `index.text.words`
+    languages: tuple[str, ...]
+    embedder: str  # name of the model; "off" when vectors are not wanted
+    dimension: int
+    query_prefix: str
+    document_prefix: str
+
+    def differences(self, stored: "Fingerprint") -> list[str]:
+        """`name: stored -> wanted` for each field that differs; empty means that the index can be used."""
+        names = self.__slots__
+        return [
+            f"{name}: {getattr(stored, name)} -> {getattr(self, name)}"
+            for name in names
+            if getattr(stored, name) != getattr(self, name)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the reader asked to see; only these remove hits. Values of one field are alternatives."""
+
+    corpora: frozenset[Corpus] = frozenset()
+    sources: frozenset[SourceId] = frozenset()
+    repos: frozenset[str] = frozenset()  # names as in `repo:name`
+    kinds: frozenset[Kind] = frozenset()
+    sections: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+    areas: frozenset[str] = frozenset()
+    confidences: frozenset[str] = frozenset()
+    senders: frozenset[UserId] = frozenset()
+    rooms: frozenset[str] = frozenset()  # ids or aliases
+    before_ms: int | None = None
+    after_ms: int | None = None
+    has_link: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One thing the reader typed: a word, or a quoted phrase. An excluded one must not occur."""
+
+    text: str
+    is_phrase: bool = False
+    is_excluded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One text of a search, parsed. `text` is what is embedded: the words without operators."""
+
+    text: str
+    terms: tuple[Term, ...]
+    filters: Filters = Filters()
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Which sources an answer may draw on, decided before ranking. `None` as sources means all (a shell on the host)."""
+
+    sources: frozenset[SourceId] | None = None
+
+
+EVERYTHING: Final = Audience()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One place in one ranking: best first, `rank` from 1. `score` compares only inside its own ranking."""
+
+    chunk: ChunkId
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a hit came from, for `bm25 #2, vec #1`: `ranking` is "bm25" or "vec", `text` the number of the text."""
+
+    ranking: str
+    text: int
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    text: str
+    marks: tuple[Span, ...] = ()  # found words, in `text`
+    cut_left: bool = False
+    cut_right: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that answers a query, complete enough to be checked: see DESIGN.md promise 11."""
+
+    chunk: ChunkId
+    document: DocumentId
+    source: SourceId
+    corpus: Corpus
+    kind: Kind
+    title: str
+    score: float
+    origins: tuple[Origin, ...]
+    boosts: tuple[tuple[str, float], ...]  # routing rules that moved it, with their factor
+    is_weak: bool
+    snippet: Snippet
+    path: str | None
+    room: RoomId | None
+    heading: tuple[str, ...]
+    section: str | None
+    paragraph: str | None
+    lines: tuple[int, int] | None
+    messages: tuple[Message, ...]
+    best_message: int | None  # index into `messages`
+    first_ms: int | None
+    last_ms: int | None
+    revision: str
+    payload: Payload
+    also_at: tuple[str, ...] = ()  # other places of the same text
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a search gives: hits best first, and what the reader should know about them."""
+
+    hits: tuple[Hit, ...]
+    is_certain: bool  # False: every hit is weak, or there is none
+    notes: tuple[str, ...]  # degraded, pending vectors, stale
+    more: int  # further hits that were left off
