@@ -1,4 +1,7 @@
-"""The real homeserver for tests of any folder: `homeserver` for the process, `people` to have users and rooms made."""
+"""The real homeserver for tests of any folder.
+
+`homeserver` is the process, `people` makes users and rooms, `proxy` stands before it and spoils answers on demand.
+"""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -6,6 +9,7 @@ import pytest
 
 from sources.demo.homeserver import Homeserver
 from tests.matrix.people import People
+from tests.matrix.proxy import Proxy
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +23,9 @@ def homeserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Homeserver]
 async def people(homeserver: Homeserver) -> AsyncIterator[People]:
     async with People(homeserver) as made:
         yield made
+
+
+@pytest.fixture
+async def proxy(homeserver: Homeserver) -> AsyncIterator[Proxy]:
+    async with Proxy(homeserver.url) as between:
+        yield between

@@ -3,7 +3,6 @@
 Nothing here knows `matrix/`: what the program reads is written by another hand.
 """
 
-import asyncio
 import itertools
 import secrets
 from collections.abc import Mapping, Sequence
@@ -217,8 +216,9 @@ class Person:
         body = {"delete_local_events": True, "purge_up_to_event_id": up_to_event}
         started = await self.call("POST", f"/_synapse/admin/v1/purge_history/{_q(room)}", body)
         path = f"/_synapse/admin/v1/purge_history_status/{started['purge_id']}"
-        while (status := (await self.call("GET", path))["status"]) == "active":
-            await asyncio.sleep(0.01)
+        status = "active"
+        while status == "active":
+            status = (await self.call("GET", path))["status"]
         assert status == "complete", status
 
     async def delete_room(self, room: str) -> None:
