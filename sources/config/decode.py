@@ -1,0 +1,208 @@
+"""From parsed TOML to dataclasses, driven by their annotations. Knows no setting by name.
+
+Pure. Each value is read on its own, so that one fault does not hide the next. Types are checked by msgspec, strictly
+(no "5" for 5); what a type cannot say is a `Form`.
+"""
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from sources.config.forms import Each, Form, FormError, shown
+
+T = TypeVar("T")
+Check = Callable[[object], Iterable["Problem"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong, with the key path it stands at."""
+
+    key: str
+    problem: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One field of a table, as its annotation declares it."""
+
+    field: "Field[Any]"
+    key: str  # as written in the file
+    type: Any  # without None and Annotated
+    form: Form | Each | None
+    explanation: str
+
+    @property
+    def is_required(self) -> bool:
+        return self.field.default is MISSING and self.field.default_factory is MISSING
+
+    @property
+    def default(self) -> object:
+        """The value when the file says nothing; only for settings that are not required."""
+        if self.field.default_factory is not MISSING:
+            return self.field.default_factory()
+        return self.field.default
+
+    @property
+    def table(self) -> type | None:
+        """The dataclass behind `[key]` or `[[key]]`; None for a plain value."""
+        kind = get_args(self.type)[0] if self.is_array else self.type
+        return kind if isinstance(kind, type) and is_dataclass(kind) else None
+
+    @property
+    def is_array(self) -> bool:
+        arguments = get_args(self.type)
+        return get_origin(self.type) is tuple and is_dataclass(arguments[0])
+
+
+@cache
+def settings(table: "type[Any]") -> tuple[Setting, ...]:
+    """The settings of a dataclass of `sources.config.model`, in the order they are declared."""
+    hints = get_type_hints(table, include_extras=True)
+    found = []
+    for field in fields(table):
+        type_, *extras = get_args(hints[field.name])
+        forms = [extra for extra in extras if isinstance(extra, Form | Each)]
+        texts = [extra for extra in extras if isinstance(extra, str)]
+        key = field.name.removesuffix("_ms").removesuffix("_bytes")
+        found.append(Setting(field, key, _without_none(type_), forms[0] if forms else None, " ".join(texts)))
+    return tuple(found)
+
+
+class Decoder:
+    """Reads tables and gathers the problems. `check` tells what is wrong between the settings of a table."""
+
+    def __init__(self, base: Path, check: Check) -> None:
+        self._base = base
+        self._check = check
+        self.problems: list[Problem] = []
+
+    def table(self, table: type[T], raw: Mapping[str, object], at: str = "") -> T | None:
+        """One table. None when something in it was wrong; `problems` then holds at least one line more."""
+        known = {setting.key: setting for setting in settings(table)}  # type: ignore[arg-type] # mypy: classes can be hashed
+        before = len(self.problems)
+        self.problems.extend(_unknown(key, known, at) for key in raw if key not in known)
+        values: dict[str, object] = {}
+        for key, setting in known.items():
+            if key in raw:
+                try:
+                    values[setting.field.name] = self._value(setting, raw[key], at + key)
+                except FormError as fault:
+                    self.problems.append(Problem(at + key, fault.problem, fault.remedy))
+            elif setting.is_required:
+                what = setting.explanation.split(". ")[0].rstrip(".")
+                self.problems.append(Problem(at + key, "is missing", f"add it: {what}"))
+        if len(self.problems) > before:
+            return None
+        made = table(**values)
+        self.problems.extend(Problem((at + one.key).rstrip("."), one.problem, one.remedy) for one in self._check(made))
+        return made
+
+    def _value(self, setting: Setting, raw: object, at: str) -> object:
+        table = setting.table
+        if table is not None and setting.is_array:
+            return self._array(table, raw, at)
+        if table is not None:
+            if not isinstance(raw, dict):
+                raise FormError(f"expected a table, found {shown(raw)}", f"write it as [{at}]")
+            return self.table(table, raw, f"{at}.")
+        if isinstance(setting.form, Form):
+            return setting.form.read(raw, self._base)
+        origin, arguments = get_origin(setting.type), get_args(setting.type)
+        if origin is tuple and isinstance(raw, list):
+            form = setting.form.form if setting.form else None
+            items = {f"{at}[{number}]": one for number, one in enumerate(raw, 1)}
+            return tuple(self._elements(items, arguments[0], form).values())
+        if origin is Mapping and isinstance(raw, dict):
+            items = {f"{at}.{_quoted(key)}": one for key, one in raw.items()}
+            return dict(zip(raw, self._elements(items, arguments[1], None).values(), strict=False))
+        return _typed(setting.type, raw)
+
+    def _array(self, table: type, raw: object, at: str) -> tuple[object, ...]:
+        if not isinstance(raw, list) or not all(isinstance(one, dict) for one in raw):
+            raise FormError(f"expected tables, found {shown(raw)}", f"write each as [[{at}]]")
+        tables = [self.table(table, one, f"{at}[{number}].") for number, one in enumerate(raw, 1)]
+        seen: dict[str, int] = {}
+        for number, one in enumerate(raw, 1):
+            name = one.get("name")
+            if isinstance(name, str) and seen.setdefault(name.casefold(), number) != number:
+                place = f"{at}[{seen[name.casefold()]}]"
+                self.problems.append(
+                    Problem(f"{at}[{number}].name", f"{shown(name)} is taken by {place}", "choose another")
+                )
+        return tuple(tables)
+
+    def _elements(self, items: Mapping[str, object], type_: Any, form: Form | None) -> dict[str, object]:
+        """Each element under its place; faulty ones are left out and named."""
+        read: dict[str, object] = {}
+        for at, raw in items.items():
+            try:
+                read[at] = form.read(raw, self._base) if form else _typed(type_, raw)
+            except FormError as fault:
+                self.problems.append(Problem(at, fault.problem, fault.remedy))
+        return read
+
+
+def _typed(type_: Any, raw: object) -> Any:
+    try:
+        return msgspec.convert(raw, type_, strict=True)
+    except msgspec.ValidationError:
+        choices = get_args(type_) if get_origin(type_) is Literal else ()
+        near = difflib.get_close_matches(raw, choices, 1) if isinstance(raw, str) else []
+        remedy = f'did you mean "{near[0]}"?' if near else _REMEDIES.get(get_origin(type_) or type_, "change it")
+        raise FormError(f"expected {expected(type_)}, found {shown(raw)}", remedy) from None
+
+
+_REMEDIES: Final[Mapping[Any, str]] = {
+    tuple: 'write it in brackets, like ["one", "two"]',
+    str: "write it in quotes",
+    bool: "write true or false without quotes",
+    Mapping: "write it as a table",
+}
+
+
+def expected(type_: Any) -> str:
+    """A type in words."""
+    origin, arguments = get_origin(type_), get_args(type_)
+    if origin is Literal:
+        return "one of " + ", ".join(f'"{choice}"' for choice in arguments)
+    if origin is tuple:
+        return f"a list, each {expected(arguments[0])}"
+    if origin is not None and issubclass(origin, Mapping):
+        return f"a table of names, each to {expected(arguments[1])}"
+    return {bool: "true or false", int: "a whole number", float: "a number", str: "a text in quotes"}[type_]
+
+
+_SECRETIVE = ("token", "password", "passwd", "secret", "api_key", "apikey", "key")
+
+
+def _unknown(key: str, known: Mapping[str, Setting], at: str) -> Problem:
+    place = at + _quoted(key)
+    if any(part in key.casefold() for part in _SECRETIVE) and not difflib.get_close_matches(key, known, 1, 0.8):
+        remedy = "secrets are read only from the credential directory: see credentials.example"
+    elif near := difflib.get_close_matches(key.replace("-", "_").casefold(), known, 1):
+        remedy = f"did you mean {near[0]}?"
+    else:
+        remedy = f"known here: {', '.join(known)}"
+    return Problem(place, "is not a known key", remedy)
+
+
+def _quoted(key: str) -> str:
+    """A key as it would be written in a dotted path."""
+    return key if key.isascii() and key.replace("-", "").replace("_", "").isalnum() else shown(key)
+
+
+def _without_none(type_: Any) -> Any:
+    if get_origin(type_) in (Union, UnionType):
+        kinds = [kind for kind in get_args(type_) if kind is not NoneType]
+        return kinds[0] if len(kinds) == 1 else type_
+    if get_origin(type_) is Annotated:
+        return get_args(type_)[0]
+    return type_

@@ -1,0 +1,259 @@
+"""What `sources.toml` can say: one frozen dataclass per table, one field per setting.
+
+The annotation of a field holds its form and its explanation; `load` and `reference` read both. A field whose name ends
+in `_ms` or `_bytes` is written without that ending in the file, with a unit in its value. Fields without a default
+must be given. What depends on more than one setting is checked in `rules`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from sources.config.forms import (
+    DURATION,
+    FOLDER,
+    GIT_URL,
+    GLOB,
+    HTTP_URL,
+    LANGUAGE,
+    NAME,
+    PATH,
+    PREFIX,
+    ROOM,
+    SIZE,
+    USER,
+    Each,
+    number,
+    whole,
+)
+from sources.config.units import HOUR_MS, MINUTE_MS, SECOND_MS
+
+Override = Literal["not-dm", "not-bridged"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """`[index]`: where and how the index is kept."""
+
+    engine: Annotated[Literal["sqlite"], "What ranks: one SQLite file."] = "sqlite"
+    languages: Annotated[
+        tuple[str, ...],
+        Each(LANGUAGE),
+        "Languages whose inflected words find each other. A change needs `sources refresh --full`.",
+    ] = ("en", "cs", "de")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embed:
+    """`[embed]`: where vectors come from. A change of model, dimension or prefix needs `sources refresh --full`."""
+
+    kind: Annotated[
+        Literal["local", "http", "off", "hashing"],
+        "In this process without a network, an endpoint, none at all, or word hashes (for trials).",
+    ] = "local"
+    model: Annotated[
+        str,
+        PREFIX,
+        "Name of the model at the endpoint, or for `local` one that is built in; empty: the best there is.",
+    ] = ""
+    path: Annotated[
+        Path | None, PATH, "For `local`: a folder with `tokenizer.json` and an ONNX model, instead of a built-in one."
+    ] = None
+    cache: Annotated[
+        Path | None, PATH, "For `local`: where a model is built at first use; default: in `state_dir`."
+    ] = None
+    threads: Annotated[int, whole(0, 256), "For `local`: threads to compute with; 0: one per core."] = 0
+    url: Annotated[str | None, HTTP_URL, "For `http`: the endpoint's base, like `http://localhost:11434`."] = None
+    api: Annotated[
+        Literal["openai", "ollama"], "For `http`: which protocol it speaks (`/v1/embeddings` or `/api/embed`)."
+    ] = "openai"
+    api_key_credential: Annotated[
+        str | None, NAME, "For `http`: name of the credential that holds the key; none is sent without it."
+    ] = None
+    dimension: Annotated[
+        int | None, whole(8, 8192), "Numbers per vector. Needed for `http`; a model that gives another is refused."
+    ] = None
+    query_prefix: Annotated[
+        str | None, PREFIX, "Put before a question; default: what the model was trained with, else nothing."
+    ] = None
+    document_prefix: Annotated[str | None, PREFIX, "Put before a text that is indexed; default as above."] = None
+    timeout_ms: Annotated[int, DURATION, "For `http`: for one batch while indexing."] = MINUTE_MS
+    query_timeout_ms: Annotated[
+        int, DURATION, "For `http`: for a question; after it the answer is given without vectors."
+    ] = 5 * SECOND_MS
+    batch: Annotated[int, whole(1, 2048), "For `http`: texts per request."] = 32
+    attempts: Annotated[int, whole(1, 20), "For `http`: tries per request before the vectors are left pending."] = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorWeights:
+    """`[search.vector_weight]`: what a place in the vector ranking counts against one in the lexical ranking.
+
+    The defaults are measured; docs/quality.md has the figures.
+    """
+
+    chat: Annotated[float, number(0, 4), "For chat."] = 0.5
+    forge: Annotated[float, number(0, 4), "For repositories."] = 0.5
+    notes: Annotated[float, number(0, 4), "For notes."] = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """`[[search.route]]`: questions of one shape lift hits of a section or kind. Rows add to the built-in table."""
+
+    name: Annotated[str, NAME, "What `--explain` calls it. The name of a built-in row replaces that row."]
+    phrases: Annotated[
+        tuple[str, ...],
+        "Openings of such questions, like `what stops`; `*` stands for one or more words. Case does not matter.",
+    ]
+    sections: Annotated[tuple[str, ...], "Header sections that are lifted."] = ()
+    kinds: Annotated[
+        tuple[Literal["header", "readme", "manual", "template", "doc", "note", "window"], ...],
+        "Kinds of document that are lifted.",
+    ] = ()
+    factor: Annotated[float, number(0.1, 10), "What the score is multiplied by."] = 1.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """`[search]`: how hits are ranked."""
+
+    limit: Annotated[int, whole(1, 100), "Hits in an answer unless asked otherwise."] = 10
+    candidates: Annotated[int, whole(10, 1000), "Places of each ranking that take part in the fusion."] = 100
+    floor: Annotated[
+        float | None,
+        number(-1, 1),
+        "Cosine below which a hit that only the vectors found counts as weak; default: calibrated for the model.",
+    ] = None
+    vector_weight: Annotated[VectorWeights, ""] = field(default_factory=VectorWeights)
+    route: Annotated[tuple[Route, ...], ""] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refresh:
+    """`[refresh]`: the one run that writes."""
+
+    parallel: Annotated[int, whole(1, 64), "Sources that are contacted at the same time."] = 4
+    source_timeout_ms: Annotated[
+        int, DURATION, "For one source; after it that source has failed and the others go on."
+    ] = 10 * MINUTE_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """`[log]`: what goes to standard error. Never text, questions or credentials: names, ids, counts, durations."""
+
+    level: Annotated[
+        Literal["debug", "info", "warning", "error"], "The least that is logged; `-v` and `--quiet` change it."
+    ] = "info"
+    format: Annotated[Literal["auto", "plain", "json"], "`auto`: plain lines; JSON lines suit a collector."] = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validate:
+    """`[repo.validate]`, `[notes.validate]`: rules for front matter. A fault stops that source before any write."""
+
+    required: Annotated[tuple[str, ...], "Fields that each Markdown file must have."] = ()
+    allowed: Annotated[Mapping[str, tuple[str, ...]], "Field to the values it may have."] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repo:
+    """`[[repo]]`: one git repository. Only what it tracks is read, and nothing in it is ever run."""
+
+    name: Annotated[str, NAME, "What hits and `repo:` call it."]
+    url: Annotated[str, GIT_URL, "Where it is. No credentials in it."]
+    branch: Annotated[str | None, "Branch to read; default: the one the remote calls HEAD."] = None
+    include: Annotated[
+        tuple[str, ...], Each(GLOB), "Only files that match one of these; empty: every text the indexer knows."
+    ] = ()
+    exclude: Annotated[tuple[str, ...], Each(GLOB), "Files that are left out; wins over `include`."] = ()
+    public: Annotated[bool, "Whether everyone may read it. The bot shows others only where they are listed."] = False
+    timeout_ms: Annotated[int | None, DURATION, "For this one; default: `refresh.source_timeout`."] = None
+    max_file_bytes: Annotated[int, SIZE, "Larger files are skipped and counted."] = 1 << 20
+    sections: Annotated[
+        tuple[str, ...], "Sections of script headers; empty: PURPOSE, OPERATIONAL MODEL and the four others."
+    ] = ()
+    validate: Annotated[Validate, ""] = field(default_factory=Validate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notes:
+    """`[[notes]]`: a folder of Markdown. An allow list: `paths`, then `include`, then `exclude`, which wins."""
+
+    name: Annotated[str, NAME, "What hits and `in:` call it."]
+    root: Annotated[Path, PATH, "The folder."]
+    paths: Annotated[tuple[str, ...], Each(FOLDER), "Folders or files under the root that are read; `.` is all of it."]
+    include: Annotated[tuple[str, ...], Each(GLOB), "Only files that match one of these."] = ("**/*.md",)
+    exclude: Annotated[tuple[str, ...], Each(GLOB), "Files that are left out."] = ()
+    public: Annotated[bool, "Whether everyone may read it. The bot shows others only where they are listed."] = False
+    max_file_bytes: Annotated[int, SIZE, "Larger files are skipped and counted."] = 1 << 20
+    max_drop_percent: Annotated[
+        int,
+        whole(1, 100),
+        "When more of the folder's files than this vanish at once, nothing is removed and the run says so: a disk "
+        "that is not mounted looks like that.",
+    ] = 50
+    validate: Annotated[Validate, ""] = field(default_factory=Validate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chat:
+    """`[chat]`: the rooms that the reader account is joined to. Without this table no chat is read."""
+
+    homeserver: Annotated[str, HTTP_URL, "Base URL of the reader's homeserver."]
+    user: Annotated[str, USER, "The reader account; a token of another account is refused."]
+    exclude: Annotated[
+        tuple[str, ...], Each(ROOM), "Rooms that are never read, by id (`!hash` of room version 12 too) or alias."
+    ] = ()
+    encrypted_rooms: Annotated[
+        Literal["skip", "refuse"], "Skip encrypted messages and count them, or refuse the whole room."
+    ] = "skip"
+    history: Annotated[
+        tuple[Literal["world_readable", "shared", "invited", "joined"], ...],
+        "Rooms are read only while their history visibility is one of these.",
+    ] = ("world_readable", "shared")
+    notices: Annotated[bool, "Whether notices of bots are indexed."] = False
+    service_accounts: Annotated[
+        tuple[str, ...],
+        Each(USER),
+        "Accounts that make no room a conversation of two, and whose messages are not read.",
+    ] = ()
+    puppets: Annotated[
+        tuple[str, ...],
+        "Globs of user ids that bridges use, like `@_irc_*:example.org`, beside those the program knows.",
+    ] = ()
+    overrides: Annotated[
+        Mapping[str, Override], "Room id to a verdict that you know better: `not-dm` or `not-bridged`."
+    ] = field(default_factory=dict)
+    erased_users: Annotated[
+        tuple[str, ...], Each(USER), "Users whose messages are erased and stay out, here since servers do not tell."
+    ] = ()
+    grace_ms: Annotated[
+        int, DURATION, "How long a room that the reader left is kept, hidden, before it is erased; `0s`: not at all."
+    ] = 24 * HOUR_MS
+    gap_ms: Annotated[int, DURATION, "A silence this long ends a window of messages."] = 30 * MINUTE_MS
+    max_window_bytes: Annotated[int, SIZE, "A window of messages is not larger than this."] = 2_000
+    concurrency: Annotated[int, whole(1, 32), "Rooms that are read at the same time."] = 4
+    timeout_ms: Annotated[int, DURATION, "For one request to the homeserver."] = 30 * SECOND_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Top level: what stands before the first table."""
+
+    state_dir: Annotated[Path, PATH, "Where the index, clones and built models are kept."] = Path("/var/lib/sources")
+    index: Annotated[Index, ""] = field(default_factory=Index)
+    embed: Annotated[Embed, ""] = field(default_factory=Embed)
+    search: Annotated[Search, ""] = field(default_factory=Search)
+    refresh: Annotated[Refresh, ""] = field(default_factory=Refresh)
+    log: Annotated[Log, ""] = field(default_factory=Log)
+    repo: Annotated[tuple[Repo, ...], ""] = ()
+    notes: Annotated[tuple[Notes, ...], ""] = ()
+    chat: Annotated[Chat | None, ""] = None
+
+    @property
+    def index_file(self) -> Path:
+        """The SQLite file that holds the index, and for every engine the writer's own records."""
+        return self.state_dir / "index.sqlite"

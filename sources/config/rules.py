@@ -1,0 +1,110 @@
+"""What one setting demands of another. Pure; runs on tables whose values are right one by one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sources.config.decode import Problem
+from sources.config.forms import ROOM_ID, FormError
+from sources.config.model import Chat, Embed, Index, Notes, Refresh, Repo, Route, Search, Validate
+
+
+def contradictions(table: object) -> Iterator[Problem]:
+    """Every pair of settings of one table that cannot both be meant; keys are relative to the table."""
+    match table:
+        case Index():
+            if not table.languages:
+                yield Problem("languages", "is empty", 'name at least one, like ["en"]')
+        case Embed():
+            yield from _embed(table)
+        case Search():
+            if table.candidates < table.limit:
+                yield Problem("candidates", f"is less than limit ({table.limit})", "raise it")
+        case Route():
+            yield from _route(table)
+        case Refresh():
+            yield from _some_time("source_timeout", table.source_timeout_ms)
+        case Repo():
+            yield from _repo(table)
+        case Notes():
+            yield from _notes(table)
+        case Validate():
+            for name, values in table.allowed.items():
+                if not values:
+                    yield Problem(f"allowed.{name}", "allows no value", "list the values, or remove the line")
+        case Chat():
+            yield from _chat(table)
+
+
+def _some_time(key: str, duration_ms: int | None) -> Iterator[Problem]:
+    if duration_ms == 0:
+        yield Problem(key, "leaves no time for anything", 'write it like "10m"')
+
+
+def _some_size(key: str, size_bytes: int) -> Iterator[Problem]:
+    if size_bytes == 0:
+        yield Problem(key, "would skip every file", 'write it like "1 MiB"')
+
+
+def _embed(embed: Embed) -> Iterator[Problem]:
+    if embed.kind == "http":
+        for key, value in (("url", embed.url), ("model", embed.model), ("dimension", embed.dimension)):
+            if not value:
+                yield Problem(key, 'is missing, and kind = "http" needs it', "add it, or change kind")
+    else:
+        for key, value in (("url", embed.url), ("api_key_credential", embed.api_key_credential)):
+            if value is not None:
+                remedy = f'remove it, or write kind = "http" instead of "{embed.kind}"'
+                yield Problem(key, 'belongs to kind = "http"', remedy)
+    if embed.path is not None and embed.kind != "local":
+        yield Problem("path", 'belongs to kind = "local"', "remove it, or change kind")
+    yield from _some_time("timeout", embed.timeout_ms)
+    yield from _some_time("query_timeout", embed.query_timeout_ms)
+
+
+def _route(route: Route) -> Iterator[Problem]:
+    if not any(phrase.strip(" *") for phrase in route.phrases):
+        yield Problem("phrases", "holds no words", 'write some, like ["what stops"]')
+    if not route.sections and not route.kinds:
+        yield Problem("", "lifts nothing", "name sections or kinds")
+
+
+def _repo(repo: Repo) -> Iterator[Problem]:
+    yield from _some_size("max_file", repo.max_file_bytes)
+    yield from _some_time("timeout", repo.timeout_ms)
+    branch = repo.branch
+    if branch is not None and (
+        not branch.isprintable()
+        or branch.startswith(("-", "/"))
+        or ".." in branch
+        or any(c in " ~^:?*[\\" for c in branch)
+        or not branch
+    ):
+        yield Problem("branch", "cannot be the name of a branch", 'write it like "main"')
+
+
+def _notes(notes: Notes) -> Iterator[Problem]:
+    if not notes.paths:
+        yield Problem("paths", "is empty, so nothing would be read", 'list folders, or ["."] for all of the root')
+    yield from _some_size("max_file", notes.max_file_bytes)
+    if notes.root == Path("/"):
+        yield Problem("root", "is the whole file system", "name the folder that holds the notes")
+
+
+def _chat(chat: Chat) -> Iterator[Problem]:
+    if not chat.history:
+        yield Problem("history", "is empty, so no room would be read", 'write ["world_readable", "shared"]')
+    if chat.max_window_bytes < 200:
+        yield Problem("max_window", "is too small for one message", 'write "200 B" or more')
+    yield from _some_time("gap", chat.gap_ms)
+    yield from _some_time("timeout", chat.timeout_ms)
+    for room in chat.overrides:
+        try:
+            ROOM_ID.read(room, Path())
+        except FormError as fault:
+            yield Problem("overrides", fault.problem, fault.remedy)
+    for number, glob in enumerate(chat.puppets, 1):
+        if not glob.startswith("@") or ":" not in glob:
+            remedy = 'write it like "@_irc_*:example.org"'
+            yield Problem(f"puppets[{number}]", "is not a glob of user ids tied to a server", remedy)
+    if chat.user in chat.erased_users:
+        yield Problem("erased_users", "names the reader itself", "remove it")
