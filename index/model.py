@@ -30,6 +30,12 @@ class Corpus(StrEnum):
     NOTES = "notes"
 
 
+def corpus_of(source: SourceId) -> Corpus:
+    """Follows from the id."""
+    kind = source.partition(":")[0]
+    return {"chat": Corpus.CHAT, "notes": Corpus.NOTES}.get(kind, Corpus.FORGE)
+
+
 class Kind(StrEnum):
     """What sort of text a document is. Routing and `kind:` look at it."""
 
@@ -82,7 +88,7 @@ class Chunk:
 
 
 Payload = Mapping[str, str | tuple[str, ...]]
-"""Front matter that can be filtered on: level, confidence, period, last_verified, public; tags, area, tech as tuples."""
+"""Front matter to filter on: level, confidence, period, last_verified, public; tags, area, tech as tuples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +187,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Which sources an answer may draw on, decided before ranking. `None` as sources means all (a shell on the host)."""
+    """Which sources an answer may draw on, decided before ranking. None as sources means all: a shell on the host."""
 
     sources: frozenset[SourceId] | None = None
 

@@ -1,0 +1,294 @@
+"""Documents and chunks in and out of the tables. Every function runs inside `Store.transaction`.
+
+A chunk whose digest did not change is not touched, so its postings and vectors stay as they are; of a changed one, the
+parts whose embedded text is the same keep their vectors.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from json import dumps
+
+import aiosqlite
+
+from index.model import Chunk, ChunkId, Document, DocumentId, SourceId, Span
+from index.text.parts import embedding_text
+from index.text.searchable import Searchable
+
+LABELS = ("tags", "area", "confidence")
+"""Fields of the front matter that become rows of `document_label`; the name there is the operator's."""
+LABEL_NAMES = {"tags": "tag", "area": "area", "confidence": "confidence"}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one `put` changed."""
+
+    chunks_added: int = 0
+    chunks_changed: int = 0
+    chunks_removed: int = 0
+
+    def __add__(self, other: "Written") -> "Written":
+        return Written(
+            self.chunks_added + other.chunks_added,
+            self.chunks_changed + other.chunks_changed,
+            self.chunks_removed + other.chunks_removed,
+        )
+
+    @property
+    def total(self) -> int:
+        return self.chunks_added + self.chunks_changed + self.chunks_removed
+
+
+async def put(
+    connection: aiosqlite.Connection, source_key: int, document: Document, indexed: Sequence[Searchable], *, salt: str
+) -> Written:
+    """Make the stored document equal to this one. `salt` names what text and keys were made with."""
+    document_key = await _put_document(connection, source_key, document)
+    stored = {
+        ChunkId(row[0]): (int(row[1]), bytes(row[2]))
+        for row in await connection.execute_fetchall(
+            "SELECT id, chunk_key, digest FROM chunk WHERE document_key = ?", (document_key,)
+        )
+    }
+    wanted = {item.chunk.id: item for item in indexed}
+    gone = [key for identity, (key, _) in stored.items() if identity not in wanted]
+    await remove_chunks(connection, gone)
+    added = changed = 0
+    for item in indexed:
+        digest = _digest(document, item, salt)
+        known = stored.get(item.chunk.id)
+        if known is None:
+            key = await _next_chunk_key(connection, source_key)
+            await _insert(connection, key, document_key, document, item, digest)
+            added += 1
+        elif known[1] != digest:
+            await _update(connection, known[0], document, item, digest)
+            changed += 1
+        else:
+            await _move(connection, known[0], item.chunk)
+    return Written(added, changed, len(gone))
+
+
+async def _put_document(connection: aiosqlite.Connection, source_key: int, document: Document) -> int:
+    async with connection.execute(
+        "INSERT INTO document(id, source_key, kind, title, path, room, revision, first_ms, last_ms, has_link, payload)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET kind = excluded.kind,"
+        " title = excluded.title, path = excluded.path, room = excluded.room, revision = excluded.revision,"
+        " first_ms = excluded.first_ms, last_ms = excluded.last_ms, has_link = excluded.has_link,"
+        " payload = excluded.payload RETURNING document_key",
+        (
+            document.id,
+            source_key,
+            document.kind.value,
+            document.title,
+            document.path,
+            document.room,
+            document.revision,
+            document.first_ms,
+            document.last_ms,
+            document.has_link,
+            dumps(dict(document.payload), ensure_ascii=False),
+        ),
+    ) as rows:
+        row = await rows.fetchone()
+    if row is None:
+        raise AssertionError("an upsert with RETURNING gives a row")
+    key = int(row[0])
+    await connection.execute("DELETE FROM document_label WHERE document_key = ?", (key,))
+    labels = [
+        (key, LABEL_NAMES[name], value.casefold()) for name in LABELS for value in _values(document.payload.get(name))
+    ]
+    await connection.executemany(
+        "INSERT OR IGNORE INTO document_label(document_key, name, value) VALUES (?, ?, ?)", labels
+    )
+    return key
+
+
+def _values(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else value
+
+
+async def _next_chunk_key(connection: aiosqlite.Connection, source_key: int) -> int:
+    async with connection.execute(
+        "UPDATE source SET next_chunk = next_chunk + 1 WHERE source_key = ? RETURNING next_chunk", (source_key,)
+    ) as rows:
+        row = await rows.fetchone()
+    if row is None:
+        raise AssertionError("documents are put into registered sources only")
+    return (source_key << 32) | int(row[0])
+
+
+def _columns(document: Document, item: Searchable, digest: bytes) -> tuple[object, ...]:
+    chunk = item.chunk
+    first_line, last_line = chunk.lines or (None, None)
+    return (
+        chunk.ordinal,
+        item.size,
+        item.title,
+        chunk.text,
+        item.keys,
+        dumps(chunk.heading, ensure_ascii=False),
+        chunk.section,
+        chunk.paragraph,
+        first_line,
+        last_line,
+        dumps(chunk.flags),
+        dumps([[m.event, m.sender, m.sent_ms, m.span.start, m.span.end] for m in chunk.messages]),
+        digest,
+    )
+
+
+async def _insert(
+    connection: aiosqlite.Connection,
+    key: int,
+    document_key: int,
+    document: Document,
+    item: Searchable,
+    digest: bytes,
+) -> None:
+    await connection.execute(
+        "INSERT INTO chunk(chunk_key, id, document_key, ordinal, size, title, body, keys, heading, section, paragraph,"
+        " first_line, last_line, flags, messages, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (key, item.chunk.id, document_key, *_columns(document, item, digest)),
+    )
+    await _put_senders(connection, key, item.chunk)
+    parts = [(key, number, span.start, span.end, d) for number, (span, d) in enumerate(_parts(document, item))]
+    await connection.executemany(
+        "INSERT INTO part(chunk_key, ordinal, first, past, digest) VALUES (?, ?, ?, ?, ?)", parts
+    )
+
+
+async def _update(
+    connection: aiosqlite.Connection, key: int, document: Document, item: Searchable, digest: bytes
+) -> None:
+    await connection.execute(
+        "UPDATE chunk SET ordinal = ?, size = ?, title = ?, body = ?, keys = ?, heading = ?, section = ?,"
+        " paragraph = ?, first_line = ?, last_line = ?, flags = ?, messages = ?, digest = ? WHERE chunk_key = ?",
+        (*_columns(document, item, digest), key),
+    )
+    await connection.execute("DELETE FROM chunk_sender WHERE chunk_key = ?", (key,))
+    await _put_senders(connection, key, item.chunk)
+    spare: dict[bytes, list[int]] = {}
+    for part_key, part_digest in await connection.execute_fetchall(
+        "SELECT part_key, digest FROM part WHERE chunk_key = ? ORDER BY ordinal DESC", (key,)
+    ):
+        spare.setdefault(bytes(part_digest), []).append(int(part_key))
+    fresh = []
+    for number, (span, part_digest) in enumerate(_parts(document, item)):
+        if same := spare.get(part_digest):
+            await connection.execute(
+                "UPDATE part SET ordinal = ?, first = ?, past = ? WHERE part_key = ?",
+                (number, span.start, span.end, same.pop()),
+            )
+        else:
+            fresh.append((key, number, span.start, span.end, part_digest))
+    await _remove_parts(connection, [part for parts in spare.values() for part in parts])
+    await connection.executemany(
+        "INSERT INTO part(chunk_key, ordinal, first, past, digest) VALUES (?, ?, ?, ?, ?)", fresh
+    )
+
+
+async def _move(connection: aiosqlite.Connection, key: int, chunk: Chunk) -> None:
+    """An edit above it moves a chunk without changing it."""
+    first_line, last_line = chunk.lines or (None, None)
+    await connection.execute(
+        "UPDATE chunk SET ordinal = ?1, first_line = ?2, last_line = ?3 WHERE chunk_key = ?4"
+        " AND (ordinal, first_line, last_line) IS NOT (?1, ?2, ?3)",
+        (chunk.ordinal, first_line, last_line, key),
+    )
+
+
+async def _put_senders(connection: aiosqlite.Connection, key: int, chunk: Chunk) -> None:
+    await connection.executemany(
+        "INSERT INTO chunk_sender(sender, chunk_key) VALUES (?, ?)",
+        [(sender, key) for sender in sorted({message.sender for message in chunk.messages})],
+    )
+
+
+def _parts(document: Document, item: Searchable) -> list[tuple[Span, bytes]]:
+    spans = item.chunk.parts or (Span(0, len(item.chunk.text)),)
+    return [(span, _hash(embedding_text(document.title, item.chunk, span))) for span in spans]
+
+
+def _digest(document: Document, item: Searchable, salt: str) -> bytes:
+    chunk = item.chunk
+    parts = dumps([[span.start, span.end] for span in chunk.parts])
+    messages = dumps([[m.event, m.sender, m.sent_ms, m.span.start, m.span.end] for m in chunk.messages])
+    return _hash(
+        salt,
+        document.title,
+        item.title,
+        chunk.text,
+        item.keys,
+        dumps(chunk.heading),
+        chunk.section or "",
+        chunk.paragraph or "",
+        dumps(chunk.flags),
+        messages,
+        parts,
+    )
+
+
+def _hash(*texts: str) -> bytes:
+    digest = blake2b(digest_size=16)
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return digest.digest()
+
+
+async def remove(connection: aiosqlite.Connection, documents: Iterable[DocumentId]) -> Written:
+    """Forget the named documents with their chunks, postings and vectors. Safe to repeat."""
+    removed = 0
+    for document in documents:
+        rows = list(await connection.execute_fetchall("SELECT document_key FROM document WHERE id = ?", (document,)))
+        if not rows:
+            continue
+        key = int(rows[0][0])
+        chunks = [
+            int(row[0])
+            for row in await connection.execute_fetchall("SELECT chunk_key FROM chunk WHERE document_key = ?", (key,))
+        ]
+        await remove_chunks(connection, chunks)
+        await connection.execute("DELETE FROM document_label WHERE document_key = ?", (key,))
+        await connection.execute("DELETE FROM document WHERE document_key = ?", (key,))
+        removed += len(chunks)
+    return Written(chunks_removed=removed)
+
+
+async def remove_chunks(connection: aiosqlite.Connection, keys: Sequence[int]) -> None:
+    for key in keys:
+        parts = await connection.execute_fetchall("SELECT part_key FROM part WHERE chunk_key = ?", (key,))
+        await _remove_parts(connection, [int(row[0]) for row in parts])
+        await connection.execute("DELETE FROM chunk_sender WHERE chunk_key = ?", (key,))
+        await connection.execute("DELETE FROM chunk WHERE chunk_key = ?", (key,))
+
+
+async def _remove_parts(connection: aiosqlite.Connection, parts: Sequence[int]) -> None:
+    keys = [(part,) for part in parts]
+    await connection.executemany(
+        "DELETE FROM vector WHERE (cell, part_key) = (SELECT cell, part_key FROM part WHERE part_key = ?)", keys
+    )
+    await connection.executemany("DELETE FROM part WHERE part_key = ?", keys)
+
+
+async def revisions(connection: aiosqlite.Connection, source: SourceId) -> dict[str, str]:
+    """The revision of each path of a source that is in the index."""
+    rows = await connection.execute_fetchall(
+        "SELECT path, revision FROM document JOIN source USING (source_key) WHERE source.id = ? AND path IS NOT NULL",
+        (source,),
+    )
+    return {str(path): str(revision) for path, revision in rows}
+
+
+async def document_ids(connection: aiosqlite.Connection, source: SourceId) -> list[DocumentId]:
+    """All documents of a source, in the order of their ids."""
+    rows = await connection.execute_fetchall(
+        "SELECT document.id FROM document JOIN source USING (source_key) WHERE source.id = ? ORDER BY document.id",
+        (source,),
+    )
+    return [DocumentId(row[0]) for row in rows]

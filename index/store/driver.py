@@ -1,0 +1,110 @@
+"""Which sqlite3 module this process uses, and how every connection is opened.
+
+The newest of `pysqlite3` and the standard library's `sqlite3` that can load extensions wins. The two drivers' rows and
+errors do not mix, so `Row` and the error classes are imported from here and nowhere else.
+"""
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import aiosqlite
+
+from index.errors import StoreError
+
+if TYPE_CHECKING:
+    import sqlite3 as _sqlite3
+else:
+
+    def _newest() -> object:
+        found = []
+        for name in ("pysqlite3", "sqlite3"):
+            try:
+                module = importlib.import_module(name)
+            except ImportError:
+                continue
+            if hasattr(module.Connection, "enable_load_extension"):
+                found.append(module)
+        if not found:
+            raise StoreError("this Python's sqlite3 cannot load extensions (install the pysqlite3 wheel)")
+        return max(found, key=lambda module: module.sqlite_version_info)
+
+    _sqlite3 = _newest()
+
+Row = _sqlite3.Row
+Connection = _sqlite3.Connection
+DatabaseError = _sqlite3.DatabaseError
+OperationalError = _sqlite3.OperationalError
+
+DRIVER: Final = _sqlite3.__name__.partition(".")[0]
+VERSION: Final = _sqlite3.sqlite_version
+LEAST: Final = (3, 42, 0)
+"""FTS5's secure-delete came with 3.42; below it a deleted word stays readable, so we refuse to start."""
+SAFE: Final = (3, 51, 3)
+"""Below it several checkpointers can lose rows (the WAL-reset race); `status` and `check` warn."""
+
+BUSY_TIMEOUT_MS: Final = 10_000
+CACHED_STATEMENTS: Final = 64
+
+
+def version_info() -> tuple[int, int, int]:
+    """Of the SQLite library in use."""
+    return _sqlite3.sqlite_version_info
+
+
+def extension_path() -> Path:
+    """The sqlite-vec library, found without importing its package, which would load numpy."""
+    spec = importlib.util.find_spec("sqlite_vec")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        for name in ("vec0.so", "vec0.dylib", "vec0.dll"):
+            if (path := Path(folder) / name).exists():
+                return path
+    raise StoreError("sqlite-vec: the extension vec0 is not installed (pip install sqlite-vec)")
+
+
+def connector(path: Path, *, is_writer: bool) -> Callable[[], "_sqlite3.Connection"]:
+    """A function that opens `path`; a reader cannot create the file or write to it.
+
+    `secure_delete` is per connection and off by default: here is the one place that sets it.
+    """
+
+    def connect() -> "_sqlite3.Connection":
+        if version_info() < LEAST:
+            message = (
+                f"SQLite {VERSION} ({DRIVER}) is too old to erase text for good (3.42 is needed: install pysqlite3)"
+            )
+            raise StoreError(message)
+        mode = "rwc" if is_writer else "ro"
+        try:
+            connection = _sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode={mode}",
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
+                cached_statements=CACHED_STATEMENTS,
+            )
+            connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA temp_store = MEMORY")  # sorted rows hold text: never a temporary file
+            if is_writer:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA cache_size = -65536")
+            else:
+                connection.execute("PRAGMA query_only = ON")
+            connection.enable_load_extension(True)  # noqa: FBT003
+            connection.load_extension(str(extension_path().with_suffix("")))
+            connection.enable_load_extension(False)  # noqa: FBT003
+        except _sqlite3.Error as error:
+            raise StoreError(f"{path.name}: cannot be opened: {error}") from error
+        return connection
+
+    return connect
+
+
+def open_file(path: Path, *, is_writer: bool) -> aiosqlite.Connection:
+    """An unopened aiosqlite connection: use it in `async with`, for one left open keeps the process alive."""
+    return aiosqlite.Connection(connector(path, is_writer=is_writer), CACHED_STATEMENTS)

@@ -1,0 +1,163 @@
+"""Chunks and documents read back: what a hit, a table of contents or a status needs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from json import dumps, loads
+
+import aiosqlite
+
+from index.model import (
+    Chunk,
+    ChunkId,
+    Corpus,
+    DocumentId,
+    EventId,
+    Kind,
+    Message,
+    Payload,
+    RoomId,
+    SourceId,
+    Span,
+    UserId,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk as the index holds it, with what a citation needs of its document."""
+
+    key: int
+    chunk: Chunk
+    document: DocumentId
+    source: SourceId
+    corpus: Corpus
+    kind: Kind
+    title: str
+    path: str | None
+    room: RoomId | None
+    revision: str
+    first_ms: int | None
+    last_ms: int | None
+    payload: Payload
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a table of contents."""
+
+    source: SourceId
+    path: str | None
+    kind: Kind
+    title: str
+    payload: Payload
+    chunks: int
+
+
+async def chunk_ids(connection: aiosqlite.Connection, keys: Sequence[int]) -> dict[int, ChunkId]:
+    """The ids of those of the chunks that are there."""
+    rows = await connection.execute_fetchall(
+        "SELECT chunk_key, id FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))", (dumps(list(keys)),)
+    )
+    return {int(key): ChunkId(identity) for key, identity in rows}
+
+
+async def chunks_by_id(connection: aiosqlite.Connection, identities: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
+    """Those of the named chunks that are there."""
+    found = await _load(connection, "chunk.id IN (SELECT value FROM json_each(?))", dumps(list(identities)))
+    return {stored.chunk.id: stored for stored in found.values()}
+
+
+async def document_chunks(connection: aiosqlite.Connection, document: DocumentId) -> list[StoredChunk]:
+    """In their order; empty for a document that is not there."""
+    found = await _load(connection, "document.id = ?", document)
+    return sorted(found.values(), key=lambda stored: stored.chunk.ordinal)
+
+
+async def _load(connection: aiosqlite.Connection, condition: str, value: object) -> dict[int, StoredChunk]:
+    rows = await connection.execute_fetchall(
+        "SELECT chunk.chunk_key, chunk.id, chunk.ordinal, chunk.body, chunk.heading, chunk.section, chunk.paragraph,"
+        " chunk.first_line, chunk.last_line, chunk.flags, chunk.messages, chunk.digest, document.id, source.id,"
+        " source.corpus, document.kind, document.title, document.path, document.room, document.revision,"
+        " document.first_ms, document.last_ms, document.payload"
+        " FROM chunk JOIN document USING (document_key) JOIN source USING (source_key)"
+        f" WHERE {condition}",
+        (value,),
+    )
+    return {int(row[0]): _stored(tuple(row)) for row in rows}
+
+
+def _stored(row: tuple[object, ...]) -> StoredChunk:
+    key, identity, ordinal, body, heading, section, paragraph, first, last, flags, messages, digest, *rest = row
+    document, source, corpus, kind, title, path, room, revision, first_ms, last_ms, payload = rest
+    return StoredChunk(
+        key=_int(key),
+        chunk=Chunk(
+            id=ChunkId(_int(identity)),
+            ordinal=_int(ordinal),
+            text=str(body),
+            heading=tuple(loads(str(heading))),
+            section=_text(section),
+            paragraph=_text(paragraph),
+            lines=None if first is None else (_int(first), _int(last)),
+            flags=tuple(loads(str(flags))),
+            messages=tuple(
+                Message(EventId(event), UserId(sender), sent_ms, Span(start, end))
+                for event, sender, sent_ms, start, end in loads(str(messages))
+            ),
+        ),
+        document=DocumentId(str(document)),
+        source=SourceId(str(source)),
+        corpus=Corpus(str(corpus)),
+        kind=Kind(str(kind)),
+        title=str(title),
+        path=_text(path),
+        room=None if room is None else RoomId(str(room)),
+        revision=str(revision),
+        first_ms=None if first_ms is None else _int(first_ms),
+        last_ms=None if last_ms is None else _int(last_ms),
+        payload=_payload(str(payload)),
+        digest=bytes(digest) if isinstance(digest, bytes) else b"",
+    )
+
+
+def _int(value: object) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"the index holds {type(value).__name__} where a number belongs")
+    return value
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _payload(text: str) -> Payload:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in loads(text).items()}
+
+
+async def entries(connection: aiosqlite.Connection, *, source: SourceId | None, tag: str | None) -> list[Entry]:
+    """The table of contents by source and path; chat windows are left out."""
+    conditions = ["document.path IS NOT NULL", "NOT source.is_hidden"]
+    values: list[object] = []
+    if source is not None:
+        conditions.append("source.id = ?")
+        values.append(source)
+    if tag is not None:
+        conditions.append(
+            "document.document_key IN (SELECT document_key FROM document_label WHERE name = 'tag' AND value = ?)"
+        )
+        values.append(tag.casefold())
+    rows = await connection.execute_fetchall(
+        "SELECT source.id, document.path, document.kind, document.title, document.payload,"
+        " (SELECT count(*) FROM chunk WHERE chunk.document_key = document.document_key)"
+        " FROM document JOIN source USING (source_key)"
+        f" WHERE {' AND '.join(conditions)} ORDER BY source.id, document.path",
+        values,
+    )
+    return [Entry(SourceId(row[0]), row[1], Kind(row[2]), row[3], _payload(row[4]), row[5]) for row in rows]
+
+
+async def document_counts(connection: aiosqlite.Connection) -> dict[int, int]:
+    """Documents of each source, by its key."""
+    rows = await connection.execute_fetchall("SELECT source_key, count(*) FROM document GROUP BY source_key")
+    return {int(key): int(count) for key, count in rows}

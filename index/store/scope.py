@@ -1,0 +1,166 @@
+"""Where a search may look: the audience and the reader's filters, as conditions on chunk keys.
+
+The audience decides first, by source, and statistics such as the frequency of a word are taken inside it alone. The
+reader's own filters then remove hits. Since the keys of a source are one range, both are comparisons of numbers unless
+a filter looks at a document's own fields.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from json import dumps
+from typing import Final
+
+import aiosqlite
+
+from index.model import Audience, Filters
+from index.store.store import Source
+
+NARROW: Final = 20_000
+"""A scope of at most so many chunks is held as a list of keys and searched exactly."""
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """`visible` is what the audience may see and `ranges` what the filters leave of it; None means every chunk.
+
+    `keys` is the exact set where it is small, `predicate` the condition on `document` and `chunk` where it is not.
+    """
+
+    visible: tuple[Range, ...] | None
+    ranges: tuple[Range, ...] | None
+    keys: frozenset[int] | None = None
+    predicate: str = ""
+    values: tuple[object, ...] = ()
+
+    @property
+    def is_narrow(self) -> bool:
+        return self.keys is not None
+
+    @property
+    def is_empty(self) -> bool:
+        return self.ranges == () or self.keys == frozenset()
+
+    def condition(self, column: str) -> tuple[str, list[object]]:
+        """SQL over a column of chunk keys, with its values."""
+        if self.keys is not None:
+            return f"{column} IN (SELECT value FROM json_each(?))", [dumps(sorted(self.keys))]
+        parts, values = _ranges(column, self.ranges)
+        if self.predicate:
+            parts.append(
+                f"EXISTS (SELECT 1 FROM chunk JOIN document USING (document_key)"
+                f" WHERE chunk.chunk_key = {column} AND {self.predicate})"
+            )
+            values += self.values
+        return " AND ".join(parts) or "TRUE", values
+
+
+def _ranges(column: str, ranges: Sequence[Range] | None) -> tuple[list[str], list[object]]:
+    if ranges is None:
+        return [], []
+    values = [end for pair in ranges for end in pair]
+    return ["(" + (" OR ".join(f"{column} BETWEEN ? AND ?" for _ in ranges) or "FALSE") + ")"], list(values)
+
+
+def source_range(key: int) -> Range:
+    """All chunk keys of a source."""
+    return key << 32, (key << 32) | 0xFFFF_FFFF
+
+
+def merged(sources: Sequence[Source]) -> tuple[Range, ...]:
+    """The ranges of sources, neighbours joined."""
+    ranges: list[Range] = []
+    for key in sorted(source.key for source in sources):
+        low, high = source_range(key)
+        if ranges and ranges[-1][1] + 1 == low:
+            ranges[-1] = (ranges[-1][0], high)
+        else:
+            ranges.append((low, high))
+    return tuple(ranges)
+
+
+async def scope_of(
+    connection: aiosqlite.Connection, sources: Sequence[Source], audience: Audience, filters: Filters
+) -> Scope:
+    """Compile the audience and the reader's filters."""
+    seen = [
+        source
+        for source in sources
+        if not source.is_hidden and (audience.sources is None or source.id in audience.sources)
+    ]
+    left = [source for source in seen if _is_wanted(source, filters)]
+    visible = None if len(seen) == len(sources) else merged(seen)
+    ranges = None if len(left) == len(sources) else merged(left)
+    predicate, values = _predicate(filters)
+    if (not predicate and ranges is None) or not left:
+        return Scope(visible, ranges)
+    conditions, bounds = _ranges("chunk.chunk_key", ranges)
+    if predicate:
+        conditions.append(predicate)
+    rows = await connection.execute_fetchall(
+        f"SELECT chunk.chunk_key FROM {_path_to(filters)} WHERE {' AND '.join(conditions)} LIMIT ?",
+        (*bounds, *values, NARROW + 1),
+    )
+    keys = frozenset(int(row[0]) for row in rows)
+    if len(keys) <= NARROW:
+        return Scope(visible, ranges, keys=keys)
+    return Scope(visible, ranges, predicate=predicate, values=tuple(values))
+
+
+def _path_to(filters: Filters) -> str:
+    needs_document = bool(_predicate(filters)[0])
+    return "chunk JOIN document USING (document_key)" if needs_document else "chunk"
+
+
+def _is_wanted(source: Source, filters: Filters) -> bool:
+    kind, _, name = source.id.partition(":")
+    return (
+        (not filters.corpora or source.corpus in filters.corpora)
+        and (not filters.sources or source.id in filters.sources)
+        and (
+            not filters.repos
+            or (kind in ("repo", "forge", "notes") and _names(name, source.label) & filters.repos != set())
+        )
+        and (not filters.rooms or (kind == "chat" and {name, source.label} & filters.rooms != set()))
+    )
+
+
+def _names(name: str, label: str) -> set[str]:
+    """A repository answers to its name in the configuration, `owner/name` and the bare last part."""
+    return {name, label, name.rpartition("/")[2], name.partition("/")[2]}
+
+
+def _predicate(filters: Filters) -> tuple[str, list[object]]:
+    parts: list[str] = []
+    values: list[object] = []
+
+    def alternatives(column: str, wanted: Sequence[str]) -> None:
+        parts.append(f"{column} IN ({', '.join('?' for _ in wanted)})")
+        values.extend(wanted)
+
+    if filters.kinds:
+        alternatives("document.kind", sorted(kind.value for kind in filters.kinds))
+    if filters.sections:
+        alternatives("upper(chunk.section)", sorted(section.upper() for section in filters.sections))
+    for name, wanted in (("tag", filters.tags), ("area", filters.areas), ("confidence", filters.confidences)):
+        if wanted:
+            marks = ", ".join("?" for _ in wanted)
+            parts.append(
+                "document.document_key IN (SELECT document_key FROM document_label"
+                f" WHERE name = '{name}' AND value IN ({marks}))"
+            )
+            values.extend(sorted(value.casefold() for value in wanted))
+    if filters.senders:
+        marks = ", ".join("?" for _ in filters.senders)
+        parts.append(f"chunk.chunk_key IN (SELECT chunk_key FROM chunk_sender WHERE sender IN ({marks}))")
+        values.extend(sorted(filters.senders))
+    if filters.before_ms is not None:
+        parts.append("document.first_ms < ?")
+        values.append(filters.before_ms)
+    if filters.after_ms is not None:
+        parts.append("document.last_ms >= ?")
+        values.append(filters.after_ms)
+    if filters.has_link:
+        parts.append("document.has_link")
+    return " AND ".join(parts), values

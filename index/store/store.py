@@ -1,0 +1,231 @@
+"""The index file: opening it, its fingerprint, its sources and cursors, and the one transaction that writes.
+
+A reader opens the file read-only and sees the last committed state. The writer brings the schema up to date and is the
+only one that checkpoints. Rows, vectors and cursors of one `transaction` stand or fall together.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from json import dumps, loads
+from pathlib import Path
+from typing import Final
+
+import aiosqlite
+
+from index.errors import ReindexNeededError, StoreError
+from index.model import Corpus, Cursor, Fingerprint, SourceId, corpus_of
+from index.store.driver import DatabaseError, open_file
+from index.store.schema import STEPS
+
+MEANS_OF_REPAIR: Final = "run `sources refresh --full`"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What the index knows of one source."""
+
+    key: int
+    id: SourceId
+    corpus: Corpus
+    label: str
+    is_public: bool
+    is_hidden: bool
+    position: str | None
+    tried_ms: int | None
+    succeeded_ms: int | None
+    fault: str | None
+
+
+class Store:
+    """An open index file. Its SQL is spread by subject over the modules of this folder, which take the connection."""
+
+    def __init__(self, connection: aiosqlite.Connection, name: str) -> None:
+        self.connection = connection
+        self.name = name  # for messages: the file's name, never its path
+
+    async def fingerprint(self) -> Fingerprint | None:
+        """What the index was built with; None for one that was never written to."""
+        row = await self.value("fingerprint")
+        if row is None:
+            return None
+        fields = loads(row)
+        return Fingerprint(**{**fields, "languages": tuple(fields["languages"])})
+
+    async def value(self, name: str) -> str | None:
+        """One entry of the `meta` table."""
+        async with self.connection.execute("SELECT value FROM meta WHERE name = ?", (name,)) as rows:
+            row = await rows.fetchone()
+        return None if row is None else str(row[0])
+
+    async def set_value(self, name: str, value: str) -> None:
+        """Inside a transaction."""
+        await self.connection.execute(
+            "INSERT INTO meta(name, value) VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+            (name, value),
+        )
+
+    async def save_fingerprint(self, fingerprint: Fingerprint) -> None:
+        """Inside a transaction."""
+        await self.set_value("fingerprint", dumps(asdict(fingerprint)))
+
+    async def check_fingerprint(self, wanted: Fingerprint) -> None:
+        """Raise `ReindexNeededError` unless the index is empty or was built with `wanted`.
+
+        A newer scrubber is no mismatch here: the next refresh scrubs again by itself, and until then what is shown
+        passes the scrubber once more.
+        """
+        stored = await self.fingerprint()
+        if stored is None:
+            return
+        differs = [text for text in wanted.differences(stored) if not text.startswith("scrubber:")]
+        if differs:
+            raise ReindexNeededError(f"reindex needed: {', '.join(differs)} ({MEANS_OF_REPAIR})")
+
+    async def sources(self) -> list[Source]:
+        """All known sources, by key."""
+        async with self.connection.execute(
+            "SELECT source_key, id, corpus, label, is_public, is_hidden, position, tried_ms, succeeded_ms, fault"
+            " FROM source ORDER BY source_key"
+        ) as rows:
+            return [
+                Source(row[0], SourceId(row[1]), Corpus(row[2]), row[3], bool(row[4]), bool(row[5]), *row[6:])
+                async for row in rows
+            ]
+
+    async def source(self, source: SourceId) -> Source | None:
+        return next((known for known in await self.sources() if known.id == source), None)
+
+    async def register(self, source: SourceId, *, label: str, is_public: bool) -> int:
+        """The key of a source, new or known; label and visibility become the given ones. Inside a transaction."""
+        async with self.connection.execute(
+            "INSERT INTO source(id, corpus, label, is_public) VALUES (?, ?, ?, ?) ON CONFLICT(id) DO UPDATE"
+            " SET label = excluded.label, is_public = excluded.is_public RETURNING source_key",
+            (source, corpus_of(source).value, label, is_public),
+        ) as rows:
+            row = await rows.fetchone()
+        if row is None:
+            raise StoreError(f"{self.name}: the source {source} could not be recorded (run `sources verify`)")
+        return int(row[0])
+
+    async def save_cursor(self, cursor: Cursor) -> None:
+        """Inside the transaction that writes the rows it stands for."""
+        await self.connection.execute("UPDATE source SET position = ? WHERE id = ?", (cursor.position, cursor.source))
+
+    async def void_cursors(self) -> None:
+        """Make every source be read from its beginning. Inside a transaction."""
+        await self.connection.execute("UPDATE source SET position = NULL")
+        await self.connection.execute("DELETE FROM file_state")
+
+    async def record_outcome(self, source: SourceId, *, now_ms: int, fault: str | None) -> None:
+        """When a source was last tried, and with what result: None is success. Inside a transaction."""
+        await self.connection.execute(
+            "INSERT INTO source(id, corpus, tried_ms, fault, succeeded_ms) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT(id) DO UPDATE SET tried_ms = excluded.tried_ms, fault = excluded.fault,"
+            " succeeded_ms = coalesce(excluded.succeeded_ms, succeeded_ms)",
+            (source, corpus_of(source).value, now_ms, fault, None if fault else now_ms),
+        )
+
+    async def hide(self, source: SourceId, *, is_hidden: bool) -> None:
+        """Take a source out of every search at once, or back in. Inside a transaction."""
+        await self.connection.execute("UPDATE source SET is_hidden = ? WHERE id = ?", (is_hidden, source))
+
+    async def forget(self, source: SourceId) -> None:
+        """Drop the record of a source whose documents are gone. Inside a transaction."""
+        await self.connection.execute(
+            "DELETE FROM file_state WHERE source_key = (SELECT source_key FROM source WHERE id = ?)", (source,)
+        )
+        await self.connection.execute("DELETE FROM source WHERE id = ?", (source,))
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        """Everything inside is written, or nothing of it. A driver's error becomes a `StoreError`."""
+        try:
+            await self.connection.execute("BEGIN IMMEDIATE")
+        except DatabaseError as error:
+            raise StoreError(f"{self.name}: cannot be written to: {error}") from error
+        try:
+            yield
+            await self.connection.execute("COMMIT")
+        except BaseException as error:
+            if self.connection.in_transaction:
+                await self.connection.execute("ROLLBACK")
+            if isinstance(error, DatabaseError):
+                raise StoreError(f"{self.name}: nothing was written: {error}") from error
+            raise
+
+
+async def _migrate(connection: aiosqlite.Connection, name: str) -> None:
+    """Bring the schema to the newest step; two processes that start at once do it once."""
+    if await _version(connection, name) == len(STEPS):
+        return
+    for number in range(1, len(STEPS) + 1):
+        await connection.execute("BEGIN IMMEDIATE")
+        try:
+            if await _version(connection, name) < number:
+                for statement in statements(STEPS[number - 1]):
+                    await connection.execute(statement)
+                await connection.execute(f"PRAGMA user_version = {number}")
+            await connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                await connection.execute("ROLLBACK")
+            raise
+
+
+async def _version(connection: aiosqlite.Connection, name: str) -> int:
+    async with connection.execute("PRAGMA user_version") as rows:
+        row = await rows.fetchone()
+    version = int(row[0]) if row else 0
+    if version > len(STEPS):
+        message = (
+            f"{name}: written by a newer version of sources (schema {version}, this one knows {len(STEPS)}: upgrade)"
+        )
+        raise StoreError(message)
+    return version
+
+
+def statements(script: str) -> list[str]:
+    """The statements of a schema step; a trigger's body stays whole. `executescript` would commit in the middle."""
+    found: list[str] = []
+    lines: list[str] = []
+    for raw in script.splitlines():
+        line = raw.partition("--")[0].rstrip()
+        if not line.strip():
+            continue
+        lines.append(line)
+        is_in_trigger = lines[0].lstrip().startswith("CREATE TRIGGER")
+        if line.endswith("END;") if is_in_trigger else line.endswith(";"):
+            found.append("\n".join(lines))
+            lines = []
+    return found
+
+
+def _ensure_file(path: Path, *, is_writer: bool) -> None:
+    try:
+        if is_writer:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(mode=0o640)
+        elif not path.exists():
+            raise StoreError(f"{path.name}: there is no index yet (run `sources refresh`)")
+    except OSError as error:
+        raise StoreError(f"{path.name}: {error.strerror} (check state_dir)") from error
+
+
+@asynccontextmanager
+async def open_store(path: Path, *, is_writer: bool) -> AsyncIterator[Store]:
+    """Open the index file; only a writer creates it or brings its schema up to date.
+
+    Raises `StoreError` for a file that is missing (reader), foreign, damaged, or of a newer or (reader) older version.
+    """
+    _ensure_file(path, is_writer=is_writer)
+    async with open_file(path, is_writer=is_writer) as connection:
+        try:
+            if is_writer:
+                await _migrate(connection, path.name)
+            elif (version := await _version(connection, path.name)) < len(STEPS):
+                message = f"{path.name}: schema {version} is older than {len(STEPS)} (run `sources refresh` once)"
+                raise StoreError(message)
+        except DatabaseError as error:
+            raise StoreError(f"{path.name}: cannot be used: {error} (delete it; it is built again)") from error
+        yield Store(connection, path.name)

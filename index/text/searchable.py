@@ -1,0 +1,44 @@
+"""What of a chunk is searched by words: a title line, the text, and the keys of its words.
+
+Pure. The writer makes it once; a query meets it through the same `Keys`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from index.model import Chunk, Corpus, Document
+from index.text.fold import words
+
+
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """A chunk with what the index adds to it. `size` counts the words of title and body."""
+
+    chunk: Chunk
+    title: str
+    keys: str
+    size: int
+
+
+def searchable(document: Document, document_keys: Callable[[str], str]) -> list[Searchable]:
+    """The document's chunks, in order. `document_keys` is `Keys.document_keys`."""
+    found = []
+    for chunk in document.chunks:
+        title = title_line(document, chunk)
+        found.append(
+            Searchable(
+                chunk=chunk,
+                title=title,
+                keys=document_keys(f"{title}\n{chunk.text}"),
+                size=len(words(title)) + len(words(chunk.text)),
+            )
+        )
+    return found
+
+
+def title_line(document: Document, chunk: Chunk) -> str:
+    """Path, title and headings, each once. A window of chat has none: its room is a filter, not a word of it."""
+    if document.corpus is Corpus.CHAT:
+        return ""
+    steps = dict.fromkeys((document.path or "", document.title, *chunk.heading))
+    return "\n".join(step for step in steps if step)

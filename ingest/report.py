@@ -1,0 +1,60 @@
+"""What a refresh did, source by source. The same records go to the terminal, to `--json` and to the metrics."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from index.model import SourceId
+
+
+class Outcome(StrEnum):
+    UNCHANGED = "unchanged"
+    UPDATED = "updated"
+    FAILED = "failed"
+    REMOVED = "removed"  # no longer configured, or no longer permitted
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """`skipped` counts files or events by the reason why they are not indexed."""
+
+    source: SourceId
+    outcome: Outcome
+    documents: int = 0  # written
+    documents_removed: int = 0
+    chunks_added: int = 0
+    chunks_changed: int = 0
+    chunks_removed: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # what a host should know: a gap, a file that could not be read
+    fault: str | None = None
+    is_credential_fault: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class VectorReport:
+    embedded: int = 0
+    refused: int = 0
+    pending: int = 0
+    fault: str | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole run. `uncovered` are folders that hold Markdown and belong to no source."""
+
+    sources: tuple[SourceReport, ...]
+    vectors: VectorReport
+    uncovered: tuple[str, ...] = ()
+    is_erased: bool = True  # False: a long reader kept deleted pages alive; the next run tries again
+    seconds: float = 0.0
+
+    @property
+    def has_changed(self) -> bool:
+        return self.vectors.embedded > 0 or any(report.outcome is not Outcome.UNCHANGED for report in self.sources)
+
+    @property
+    def failed(self) -> tuple[SourceReport, ...]:
+        return tuple(report for report in self.sources if report.outcome is Outcome.FAILED)
