@@ -108,6 +108,7 @@ class Document:
     last_ms: int | None = None
     has_link: bool = False
     payload: Payload = field(default_factory=dict)
+    faults: tuple[str, ...] = ()  # fields of front matter that were left out, and why: "tags: expected a list"
 
 
 def chunk_id(document: DocumentId, anchor: str) -> ChunkId:

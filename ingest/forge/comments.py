@@ -1,0 +1,224 @@
+"""The comment at the top of a script, without its comment signs. Pure.
+
+Understood are lines that begin with `#`, `//`, `--`, `;`, `%`, `"` or `REM`, by the extension, blocks between `/*`
+and `*/` (also with ` * ` before each line), `<#` and `#>`, `--[[` and `]]`, `=begin` and `=end`, and the docstring
+of a Python module. A shebang, `<?php`, an encoding line and directives to tools are passed over.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Final
+
+_HASH: Final = frozenset(
+    {
+        "sh",
+        "bash",
+        "zsh",
+        "ksh",
+        "fish",
+        "py",
+        "pyw",
+        "pl",
+        "pm",
+        "rb",
+        "tcl",
+        "awk",
+        "r",
+        "jl",
+        "ps1",
+        "nix",
+        "tf",
+        "mk",
+    }
+    | {"toml", "yml", "yaml", "service", "timer", "socket", "mount", "path", "target", "cron", "rules", "ex", "exs"}
+)
+_SLASHES: Final = frozenset(
+    {
+        "js",
+        "mjs",
+        "cjs",
+        "jsx",
+        "ts",
+        "tsx",
+        "c",
+        "h",
+        "cc",
+        "cpp",
+        "hpp",
+        "cs",
+        "java",
+        "kt",
+        "kts",
+        "go",
+        "rs",
+        "swift",
+    }
+    | {"scala", "dart", "groovy", "scss", "less"}
+)
+_LINE_SIGNS: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(_HASH, ("#",)),
+    **dict.fromkeys(_SLASHES, ("///", "//!", "//")),
+    **dict.fromkeys(("php", "phtml"), ("#", "//")),
+    **dict.fromkeys(("ini", "conf", "cfg", "cnf"), ("#", ";")),
+    **dict.fromkeys(("sql", "lua", "hs"), ("--",)),
+    **dict.fromkeys(("lisp", "el"), (";",)),
+    **dict.fromkeys(("bat", "cmd"), ("REM ", "rem ", "::")),
+    "vim": ('"',),
+    "erl": ("%",),
+    "css": (),
+}
+_BLOCK_SIGNS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    **dict.fromkeys((*_SLASHES, "php", "phtml", "css", "sql", "tf"), (("/*", "*/"),)),
+    **dict.fromkeys(("py", "pyw"), (('"""', '"""'), ("'''", "'''"))),
+    "ps1": (("<#", "#>"),),
+    "lua": (("--[[", "]]"),),
+    "hs": (("{-", "-}"),),
+    "rb": (("=begin", "=end"),),
+}
+_SHELL: Final = ("#",)
+_PREAMBLE: Final = re.compile(
+    r"\ufeff?#!|<\?(?:php|=)?\s*$|declare\s*\([^)]*\)\s*;\s*$|namespace\s+[\w\\]+;\s*$|set\s+nocompatible"
+    r"|['\"]use strict['\"];?\s*$|@echo off\s*$|package\s+[\w.]+;?\s*$",
+    re.IGNORECASE,
+)
+_DIRECTIVE: Final = re.compile(
+    r"\s*(?:shellcheck\s|-\*-|vim?:\s|ex:\s|eslint|prettier-|@ts-|@flow|jshint|jslint|go:build|\+build|pylint:|type:\s*ignore"
+    r"|noqa|ruff:|flake8|mypy:|fmt:|isort:|istanbul|phpcs|rubocop|frozen_string_literal:|yamllint|syntax\s*=|cspell:)",
+    re.IGNORECASE,
+)
+_LICENCE: Final = re.compile(r"copyright|licen[cs]e|spdx-|all rights reserved|\(c\)\s*\d{4}", re.IGNORECASE)
+_LETTER: Final = re.compile(r"[^\W\d_]{2}")
+_RULE: Final = re.compile(r"\s*([#*/=~_\-;%])\1{7,}\s*$")  # `########` above and below a header
+_STARRED: Final = re.compile(r"\s*\*(?!/)")
+_TAB_WIDTH: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class CommentLine:
+    """`number` to `last` are the lines of the file it stands for, from 1: one, unless scrubbing joined some."""
+
+    number: int
+    last: int
+    text: str  # without the comment sign and the indentation that all lines share
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    lines: tuple[CommentLine, ...]
+    end: int  # index of the first line of the file after it
+
+
+def header_comment(text: str, path: str) -> tuple[CommentLine, ...]:
+    """The lines of the comment a script begins with, blank ones inside it included; empty when there is none.
+
+    After a comment that is only a licence, the next one counts as well.
+    """
+    lines = text.split("\n")
+    extension = PurePosixPath(path).suffix.casefold().removeprefix(".")
+    found: list[CommentLine] = []
+    at = _after_preamble(lines, 0)
+    while (raw := _comment_at(lines, at, extension)) is not None:
+        kept = _trimmed([line for line in raw.lines if not _DIRECTIVE.match(line.text)])
+        if found and kept:
+            found.append(CommentLine(kept[0].number - 1, kept[0].number - 1, ""))
+        found.extend(kept)
+        at = _after_preamble(lines, raw.end)
+        if not _goes_on_after(found):
+            break
+    return tuple(found) if any(_LETTER.search(line.text) for line in found) else ()
+
+
+def _goes_on_after(found: Sequence[CommentLine]) -> bool:
+    """Whether what was found is not yet what the script says about itself."""
+    text = "\n".join(line.text for line in found)
+    return not text.strip() or (bool(_LICENCE.search(text)) and not any(line.text.isupper() for line in found))
+
+
+def _after_preamble(lines: Sequence[str], at: int) -> int:
+    while at < len(lines):
+        line = lines[at].strip()
+        if line and not _PREAMBLE.match(line):
+            break
+        at += 1
+    return at
+
+
+def _comment_at(lines: Sequence[str], at: int, extension: str) -> _Raw | None:
+    if at >= len(lines):
+        return None
+    start = lines[at].lstrip().removeprefix("<?php").lstrip()
+    for opening, closing in _BLOCK_SIGNS.get(extension, ()):
+        prefix = re.match(r"[rRuUbB]{0,2}", start) if opening in {'"""', "'''"} else None
+        begun = start[prefix.end() :] if prefix else start
+        if begun.startswith(opening):
+            return _block_comment(lines, at, begun.removeprefix(opening), closing)
+    signs = _LINE_SIGNS.get(extension, _SHELL)
+    if start.startswith(signs) and signs:
+        return _line_comment(lines, at, signs)
+    return None
+
+
+def _line_comment(lines: Sequence[str], at: int, signs: Sequence[str]) -> _Raw:
+    found: list[CommentLine] = []
+    while at < len(lines):
+        line = lines[at].lstrip().removeprefix("<?php").lstrip()
+        sign = next((sign for sign in signs if line.startswith(sign) or line == sign.strip()), None)
+        if sign is None:
+            break
+        found.append(CommentLine(at + 1, at + 1, _unframed(line[len(sign) :])))
+        at += 1
+    return _Raw(tuple(_without_margin(found)), at)
+
+
+def _block_comment(lines: Sequence[str], at: int, rest: str, closing: str) -> _Raw:
+    """From the line at `at`, whose text after the opening sign is `rest`, to the closing sign or the end."""
+    found: list[CommentLine] = []
+    first = at
+    while at < len(lines):
+        text = rest if at == first else lines[at]
+        end = text.find(closing)
+        text = text[:end] if end >= 0 else text
+        found.append(CommentLine(at + 1, at + 1, text))
+        at += 1
+        if end >= 0:
+            break
+    return _Raw(tuple(_without_margin(list(_without_stars(found)))), at)
+
+
+def _without_stars(found: Sequence[CommentLine]) -> Iterator[CommentLine]:
+    """Without the ` *` of each line, when all lines but the first have one."""
+    inner = [line for line in found[1:] if line.text.strip()]
+    has_stars = bool(inner) and all(_STARRED.match(line.text) for line in inner)
+    for index, line in enumerate(found):
+        text = line.text
+        if index == 0:
+            text = " " + text.lstrip("*!").strip() if text.strip("*! \t") else ""
+        elif has_stars:
+            text = _STARRED.sub("", text, count=1)
+        yield replace(line, text=_unframed(text))
+
+
+def _unframed(text: str) -> str:
+    return "" if _RULE.match(text) and not set(text.strip()) & set("=-~") else text.rstrip()
+
+
+def _without_margin(found: Sequence[CommentLine]) -> Iterator[CommentLine]:
+    """Without the indentation that all lines share. A first line right after its opening sign has none of its own."""
+    expanded = [replace(line, text=line.text.expandtabs(_TAB_WIDTH)) for line in found]
+    indents = [len(line.text) - len(line.text.lstrip()) for line in expanded if line.text.strip()]
+    own = indents[1:] if len(indents) > 1 else indents
+    margin = min(own, default=0)
+    for line in expanded:
+        indent = len(line.text) - len(line.text.lstrip())
+        yield replace(line, text=line.text[min(margin, indent) :])
+
+
+def _trimmed(lines: Sequence[CommentLine]) -> list[CommentLine]:
+    first, last = 0, len(lines)
+    while first < last and not lines[first].text.strip():
+        first += 1
+    while last > first and not lines[last - 1].text.strip():
+        last -= 1
+    return list(lines[first:last])
