@@ -1,0 +1,350 @@
+"""From a configured repository and a cursor to what changed, and the bytes of it.
+
+What is read is what the repository tracks: `git ls-tree -r` of the commit, which is to a bare clone what `ls-files`
+is to a work tree. Of a local path too only what is committed at its HEAD is read, through a private clone, so nobody's
+work tree or index is touched. Whatever way the changes are found, they equal a comparison of the whole trees.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from index.errors import ForgeError
+from ingest.forge.clone import Clone
+from ingest.forge.faults import Fault, GitError, Login
+from ingest.forge.git import Git, Patience
+from ingest.forge.globs import Scope
+from ingest.forge.grep import GrepResult, grep
+from ingest.forge.names import path_bytes
+from ingest.forge.position import Position
+from ingest.forge.remote import (
+    Head,
+    full_ref,
+    has_password,
+    is_commit,
+    local_head,
+    local_path,
+    may_carry_login,
+    origin,
+    shown,
+)
+from ingest.forge.trees import Entry, Tree, compare, list_tree
+
+_MAX_BRANCHES_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RepoSettings:
+    """One repository as configured. `branch` None follows the remote's HEAD, also when that is renamed."""
+
+    name: str
+    url: str
+    branch: str | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    timeout_s: float = 60.0
+    max_file_bytes: int = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """Nothing to do; `commit` is None for a repository that never had one."""
+
+    commit: str | None
+    branch: str | None
+    position: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What the index has to do to be at `commit`. Applying it twice changes nothing.
+
+    `kept` is set when the whole tree was compared: all paths in scope; whatever else the index holds of this source
+    has to go. It is None when only the difference to the cursor's commit was looked at; then `removed` says it all.
+    """
+
+    commit: str
+    branch: str
+    position: str  # for the cursor, once everything below is in the index
+    put: tuple[Entry, ...]
+    removed: tuple[str, ...]
+    unchanged_count: int
+    skipped: tuple[tuple[str, str], ...]  # path and reason, of what was looked at
+    kept: frozenset[str] | None
+
+
+class Outcome(StrEnum):
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    EMPTY = "empty"  # a repository without a commit
+    UNKNOWN = "unknown"  # nothing can be concluded, least of all that something was deleted
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    outcome: Outcome
+    head: Head | None = None
+    error: ForgeError | None = None
+
+
+class Repository:
+    """One source. `clones` is the folder of all private clones; `login` is asked for user name and password, late."""
+
+    def __init__(
+        self,
+        settings: RepoSettings,
+        clones: Path,
+        git: Git,
+        login: Callable[[], tuple[str, str]] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.about = f"repo {settings.name} ({shown(settings.url)})"
+        self._git = git
+        self._local = local_path(settings.url)
+        self._url = settings.url if self._local is None or settings.url.startswith("file://") else str(self._local)
+        self._scope = Scope(settings.include, settings.exclude)
+        self._digest = self._scope.digest(settings.max_file_bytes)
+        self._clone = Clone(clones, settings.name, settings.url, git, about=self.about, timeout_s=settings.timeout_s)
+        self._ask_login = login
+        self._patience = Patience(settings.timeout_s, settings.timeout_s)
+
+    async def probe(self, cursor_position: str | None = None) -> Probe:
+        """Ask the remote where it is. Never raises for what the remote does: that is UNKNOWN with the error."""
+        position = Position.parse(cursor_position)
+        try:
+            head = self._plainly_unmoved(position) or await self._ask_head()
+        except GitError as error:
+            return Probe(Outcome.UNKNOWN, error=error)
+        if head is None:
+            return Probe(Outcome.EMPTY)
+        is_same = position is not None and position.commit == head.commit and position.scope == self._digest
+        return Probe(Outcome.UNCHANGED if is_same else Outcome.CHANGED, head)
+
+    async def changes(self, cursor_position: str | None, known: Mapping[str, str] | None = None) -> Changes | Unchanged:
+        """What happened since the cursor. `known` (path to blob, of the index) spares rereading what it holds
+        when the commit of the cursor is gone or the configured scope changed."""
+        probe = await self.probe(cursor_position)
+        if probe.error is not None:
+            raise probe.error
+        position = Position.parse(cursor_position)
+        if probe.head is None:
+            if position is None:
+                return Unchanged(None, None, None)
+            raise GitError(
+                self.about,
+                Fault.MISSING,
+                "has no commits any more; what is indexed stays",
+                "if that is meant, take the source out",
+            )
+        if probe.outcome is Outcome.UNCHANGED:
+            return Unchanged(probe.head.commit, probe.head.branch, cursor_position)
+        commit = await self._fetched(probe.head)
+        head = Head(commit, probe.head.branch)
+        try:
+            return await self._compared(head, position, known)
+        except GitError as error:
+            if error.fault is not Fault.DAMAGED:
+                raise
+        commit = await self._clone.update(head, self.settings.branch, self._login(), is_damaged=True)
+        return await self._compared(Head(commit, head.branch), position, known)
+
+    async def read(self, entries: Sequence[Entry]) -> AsyncIterator[tuple[Entry, bytes]]:
+        """The bytes of each entry in order, through one `git cat-file`, one blob in memory at a time.
+
+        Close it when leaving early (`contextlib.aclosing`). A blob that the clone turns out to lack makes the clone
+        anew, once.
+        """
+        done = 0
+        for is_last_try in (False, True):
+            try:
+                async for entry, content in self._blobs(entries[done:]):
+                    yield entry, content
+                    done += 1
+            except GitError as error:
+                if is_last_try or error.fault is not Fault.DAMAGED:
+                    raise
+                await self.freshen(is_damaged=True)
+            else:
+                return
+
+    async def show(self, path: str, commit: str | None = None) -> bytes:
+        """The file as tracked at `commit`, or at the newest commit that was fetched. `path` as in `Entry.path`."""
+        commit = await self._commit_or_tip(commit)
+        name = path_bytes(path)
+        listed = await self._clone.ask(["ls-tree", "-z", "-l", "--full-tree", commit, "--", name])
+        for record in listed.stdout.split(b"\0"):
+            told, _, found = record.partition(b"\t")
+            if found == name and told.startswith(b"100"):
+                blob, size = told.split()[2:4]
+                limit = self.settings.max_file_bytes
+                if int(size) > limit:
+                    raise ForgeError(f"{self.about}: {path}: {int(size)} bytes are over max_file_bytes (raise it)")
+                return (await self._clone.ask(["cat-file", "blob", blob], max_bytes=limit)).stdout
+        raise ForgeError(f"{self.about}: {path}: no such file at commit {commit[:10]} (see `sources toc`)")
+
+    async def grep(
+        self, pattern: str, *, is_regex: bool = False, ignore_case: bool = False, limit: int = 1000
+    ) -> GrepResult:
+        """Lines of tracked files at the newest commit that was fetched, code included; only `exclude` hides files."""
+        commit = await self._commit_or_tip(None)
+        return await grep(
+            self._git,
+            self._clone.path,
+            pattern,
+            commit=commit,
+            source=self.settings.name,
+            about=self.about,
+            patience=self._patience,
+            is_hidden=self._scope.excludes,
+            is_regex=is_regex,
+            ignore_case=ignore_case,
+            limit=limit,
+        )
+
+    async def freshen(self, *, is_damaged: bool = False) -> str:
+        """Bring the clone to the remote's commit, whatever the cursor says, and return that."""
+        head = await self._ask_head()
+        if head is None:
+            raise GitError(self.about, Fault.MISSING, "has no commits", "push one, or take the source out")
+        if is_damaged:
+            return await self._clone.update(head, self.settings.branch, self._login(), is_damaged=True)
+        return await self._fetched(head)
+
+    def _plainly_unmoved(self, position: Position | None) -> Head | None:
+        """The head of a local repository when a look at its files shows that it is still the cursor's commit."""
+        if self._local is None or position is None:
+            return None
+        head = local_head(self._local, self.settings.branch)
+        return head if head is not None and head.commit == position.commit else None
+
+    async def _ask_head(self) -> Head | None:
+        """What the remote's branch is at; None when it answers as a repository without any commit."""
+        branch = self.settings.branch
+        wanted = full_ref(branch) if branch else "HEAD"
+        refs, symrefs = await self._ls_remote(wanted)
+        if wanted in refs:
+            return Head(refs[wanted], branch or symrefs.get("HEAD", "HEAD").removeprefix("refs/heads/"))
+        others, _ = await self._ls_remote()
+        branches = sorted(ref.removeprefix("refs/heads/") for ref in others if ref.startswith("refs/heads/"))
+        if branches:
+            named = ", ".join(branches[:_MAX_BRANCHES_SHOWN]) + (", …" if len(branches) > _MAX_BRANCHES_SHOWN else "")
+            missing = f"has no branch {branch!r}" if branch else "its HEAD names a branch that does not exist"
+            raise GitError(self.about, Fault.MISSING, shown(missing), shown(f"set branch to one of: {named}"))
+        return None
+
+    async def _ls_remote(self, *wanted: str) -> tuple[dict[str, str], dict[str, str]]:
+        """Refs to commits, and symbolic refs to refs. A peeled tag (`^{}`) stands for the tag."""
+        if has_password(self.settings.url):
+            raise GitError(
+                self.about, Fault.LOGIN, "its url holds a credential", "move it into the credential directory"
+            )
+        is_listing_all = not wanted
+        output = await self._git.run(
+            ["ls-remote", "--symref", "--", self._url, *wanted, *(f"{name}^{{}}" for name in wanted if name != "HEAD")],
+            about=self.about,
+            patience=self._patience,
+            login=self._login(),
+            max_bytes=64 << 20,
+            trace_packets=is_listing_all,
+        )
+        refs: dict[str, str] = {}
+        symrefs: dict[str, str] = {}
+        for line in output.stdout.decode("utf-8", "surrogateescape").split("\n"):
+            told, _, name = line.partition("\t")
+            if told.startswith("ref: "):
+                symrefs[name] = told.removeprefix("ref: ")
+            elif is_commit(told):
+                refs[name.removesuffix("^{}")] = told
+        # A web page that is answered with 200 looks like an empty repository, but does not speak git's protocol.
+        if is_listing_all and not refs and "version " not in output.stderr and "capabilities^{}" not in output.stderr:
+            raise GitError(self.about, Fault.MISSING, "answers, but not as a git repository", "check the url")
+        return refs, symrefs
+
+    async def _fetched(self, head: Head) -> str:
+        """The commit in the clone: `head`'s, or a newer one that was pushed meanwhile."""
+        if await self._clone.tip() == head.commit:
+            return head.commit
+        return await self._clone.update(head, self.settings.branch, self._login())
+
+    async def _compared(
+        self, head: Head, position: Position | None, known: Mapping[str, str] | None
+    ) -> Changes | Unchanged:
+        tree = Tree(self._git, self._clone.path, self.about, self._patience, self._scope, self.settings.max_file_bytes)
+        if position is not None and position.scope == self._digest:
+            if position.commit == head.commit:
+                return Unchanged(head.commit, head.branch, self._position(head, position.files))
+            difference = await compare(tree, position.commit, head.commit)
+            if difference is not None:
+                files = position.files + difference.growth
+                return Changes(
+                    head.commit,
+                    head.branch,
+                    self._position(head, files),
+                    difference.put,
+                    difference.removed,
+                    max(0, files - len(difference.put)),
+                    difference.skipped,
+                    None,
+                )
+        listing = await list_tree(tree, head.commit)
+        known = known or {}
+        put = tuple(entry for entry in listing.entries if known.get(entry.path) != entry.blob)
+        kept = frozenset(entry.path for entry in listing.entries)
+        return Changes(
+            head.commit,
+            head.branch,
+            self._position(head, len(kept)),
+            put,
+            tuple(sorted(known.keys() - kept)),
+            len(kept) - len(put),
+            listing.skipped,
+            kept,
+        )
+
+    async def _blobs(self, entries: Sequence[Entry]) -> AsyncIterator[tuple[Entry, bytes]]:
+        if not entries:
+            return
+        async with self._git.open(
+            ["cat-file", "--batch", "--buffer"],
+            about=self.about,
+            patience=Patience(self._patience.idle_s, float("inf")),
+            clone=self._clone.path,
+            takes_input=True,
+        ) as running:
+            running.feed(entry.blob.encode() + b"\n" for entry in entries)
+            for entry in entries:
+                told = (await running.line()).split()
+                if not told:
+                    raise await running.failure()
+                if len(told) != 3 or told[1] != b"blob":
+                    raise GitError(self.about, Fault.DAMAGED, "its private clone lacks a file", "run refresh again")
+                content = await running.exactly(int(told[2]) + 1)
+                yield entry, content[:-1]
+            await running.finish()
+
+    async def _commit_or_tip(self, commit: str | None) -> str:
+        if commit is not None and not is_commit(commit):
+            raise ForgeError(f"{self.about}: {shown(commit)!r} is no commit (give all 40 or 64 digits)")
+        tip = await self._clone.tip()
+        if tip is None:
+            raise ForgeError(f"{self.about}: not fetched yet (run `sources refresh`)")
+        if commit is None or commit == tip:
+            return tip
+        if (await self._clone.ask(["cat-file", "-e", f"{commit}^{{commit}}"], fine=(0, 1, 128))).status:
+            raise ForgeError(
+                f"{self.about}: commit {commit[:10]} is not kept here (leave it out for the newest, {tip[:10]})"
+            )
+        return commit
+
+    def _position(self, head: Head, files: int) -> str:
+        return Position(head.commit, head.branch, self._digest, files).text()
+
+    def _login(self) -> Login | None:
+        if self._ask_login is None or not origin(self.settings.url):
+            return None
+        if not may_carry_login(self.settings.url):
+            raise GitError(self.about, Fault.LOGIN, "its credential would travel unencrypted", "use https in its url")
+        username, password = self._ask_login()
+        return Login(origin(self.settings.url), username, password)
