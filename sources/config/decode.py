@@ -1,18 +1,16 @@
 """From parsed TOML to dataclasses, driven by their annotations. Knows no setting by name.
 
-Pure. Each value is read on its own, so that one fault does not hide the next. Types are checked by msgspec, strictly
-(no "5" for 5); what a type cannot say is a `Form`.
+Pure. Each value is read on its own, so that one fault does not hide the next: that is why no library converts the
+whole at once. Few types are needed, since what a type cannot say is a `Form`; loading one to check them would cost
+each search more than all else here.
 """
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
-
-import msgspec
 
 from sources.config.forms import Each, Form, FormError, shown
 
@@ -115,15 +113,20 @@ class Decoder:
             return self.table(table, raw, f"{at}.")
         if isinstance(setting.form, Form):
             return setting.form.read(raw, self._base)
-        origin, arguments = get_origin(setting.type), get_args(setting.type)
+        return self._plain(setting.type, setting.form.form if setting.form else None, raw, at)
+
+    def _plain(self, type_: Any, form: Form | None, raw: object, at: str) -> object:
+        """A value, or a list or table of values, of which each has `form` if there is one."""
+        origin, arguments = get_origin(type_), get_args(type_)
         if origin is tuple and isinstance(raw, list):
-            form = setting.form.form if setting.form else None
             items = {f"{at}[{number}]": one for number, one in enumerate(raw, 1)}
             return tuple(self._elements(items, arguments[0], form).values())
         if origin is Mapping and isinstance(raw, dict):
             items = {f"{at}.{_quoted(key)}": one for key, one in raw.items()}
-            return dict(zip(raw, self._elements(items, arguments[1], None).values(), strict=False))
-        return _typed(setting.type, raw)
+            return dict(zip(raw, self._elements(items, arguments[1], form).values(), strict=False))
+        if form and origin not in (tuple, Mapping):
+            return form.read(raw, self._base)
+        return _typed(type_, raw)
 
     def _array(self, table: type, raw: object, at: str) -> tuple[object, ...]:
         if not isinstance(raw, list) or not all(isinstance(one, dict) for one in raw):
@@ -144,20 +147,22 @@ class Decoder:
         read: dict[str, object] = {}
         for at, raw in items.items():
             try:
-                read[at] = form.read(raw, self._base) if form else _typed(type_, raw)
+                read[at] = self._plain(type_, form, raw, at)
             except FormError as fault:
                 self.problems.append(Problem(at, fault.problem, fault.remedy))
         return read
 
 
-def _typed(type_: Any, raw: object) -> Any:
-    try:
-        return msgspec.convert(raw, type_, strict=True)
-    except msgspec.ValidationError:
-        choices = get_args(type_) if get_origin(type_) is Literal else ()
-        near = difflib.get_close_matches(raw, choices, 1) if isinstance(raw, str) else []
-        remedy = f'did you mean "{near[0]}"?' if near else _REMEDIES.get(get_origin(type_) or type_, "change it")
-        raise FormError(f"expected {expected(type_)}, found {shown(raw)}", remedy) from None
+def _typed(type_: Any, raw: object) -> object:
+    """The types that settings without a form have. Exact: no "true" for true, no 1 for true."""
+    choices = get_args(type_) if get_origin(type_) is Literal else ()
+    if type(raw) is type_ or (isinstance(raw, str) and raw in choices):
+        return raw
+    import difflib
+
+    near = difflib.get_close_matches(raw, choices, 1) if isinstance(raw, str) else []
+    remedy = f'did you mean "{near[0]}"?' if near else _REMEDIES.get(get_origin(type_) or type_, "change it")
+    raise FormError(f"expected {expected(type_)}, found {shown(raw)}", remedy)
 
 
 _REMEDIES: Final[Mapping[Any, str]] = {
@@ -177,13 +182,15 @@ def expected(type_: Any) -> str:
         return f"a list, each {expected(arguments[0])}"
     if origin is not None and issubclass(origin, Mapping):
         return f"a table of names, each to {expected(arguments[1])}"
-    return {bool: "true or false", int: "a whole number", float: "a number", str: "a text in quotes"}[type_]
+    return {bool: "true or false", str: "a text in quotes"}[type_]
 
 
 _SECRETIVE = ("token", "password", "passwd", "secret", "api_key", "apikey", "key")
 
 
 def _unknown(key: str, known: Mapping[str, Setting], at: str) -> Problem:
+    import difflib  # here and above: only those who made a mistake wait for it
+
     place = at + _quoted(key)
     if any(part in key.casefold() for part in _SECRETIVE) and not difflib.get_close_matches(key, known, 1, 0.8):
         remedy = "secrets are read only from the credential directory: see credentials.example"

@@ -17,6 +17,7 @@ from sources.config.forms import (
     GLOB,
     HTTP_URL,
     LANGUAGE,
+    MODEL,
     NAME,
     PATH,
     PREFIX,
@@ -54,17 +55,12 @@ class Embed:
     ] = "local"
     model: Annotated[
         str,
-        PREFIX,
-        "Name of the model at the endpoint, or for `local` one that is built in; empty: the best there is.",
-    ] = ""
-    path: Annotated[
-        Path | None, PATH, "For `local`: a folder with `tokenizer.json` and an ONNX model, instead of a built-in one."
-    ] = None
-    cache: Annotated[
-        Path | None, PATH, "For `local`: where a model is built at first use; default: in `state_dir`."
-    ] = None
+        MODEL,
+        "For `local`: `e5`, or a folder with `tokenizer.json` and an ONNX model, written with a `/`. "
+        "For `http`: the name that the server knows.",
+    ] = "e5"
     threads: Annotated[int, whole(0, 256), "For `local`: threads to compute with; 0: one per core."] = 0
-    url: Annotated[str | None, HTTP_URL, "For `http`: the endpoint's base, like `http://localhost:11434`."] = None
+    url: Annotated[str | None, HTTP_URL, "For `http`: the service's base, like `http://localhost:11434`."] = None
     api: Annotated[
         Literal["openai", "ollama"], "For `http`: which protocol it speaks (`/v1/embeddings` or `/api/embed`)."
     ] = "openai"
@@ -72,18 +68,26 @@ class Embed:
         str | None, NAME, "For `http`: name of the credential that holds the key; none is sent without it."
     ] = None
     dimension: Annotated[
-        int | None, whole(8, 8192), "Numbers per vector. Needed for `http`; a model that gives another is refused."
+        int | None,
+        whole(8, 8192),
+        "Numbers per vector. Needed for `http`, where another number is refused; a local model says it itself.",
     ] = None
     query_prefix: Annotated[
         str | None, PREFIX, "Put before a question; default: what the model was trained with, else nothing."
     ] = None
     document_prefix: Annotated[str | None, PREFIX, "Put before a text that is indexed; default as above."] = None
-    timeout_ms: Annotated[int, DURATION, "For `http`: for one batch while indexing."] = MINUTE_MS
+    max_tokens: Annotated[
+        int, whole(0, 1_000_000), "For `http`: what the model reads at once, to report what it cuts; 0: unknown."
+    ] = 0
+    connect_timeout_ms: Annotated[int, DURATION, "For `http`: until the service answers at all."] = 2 * SECOND_MS
     query_timeout_ms: Annotated[
-        int, DURATION, "For `http`: for a question; after it the answer is given without vectors."
-    ] = 5 * SECOND_MS
-    batch: Annotated[int, whole(1, 2048), "For `http`: texts per request."] = 32
-    attempts: Annotated[int, whole(1, 20), "For `http`: tries per request before the vectors are left pending."] = 4
+        int, DURATION, "For `http`: for a question, all tries together; then the answer is given without vectors."
+    ] = 2_500
+    document_timeout_ms: Annotated[
+        int, DURATION, "For `http`: for one batch while indexing; a server may load its model first."
+    ] = 2 * MINUTE_MS
+    batch_texts: Annotated[int, whole(1, 2048), "Texts that are embedded at a time, at most."] = 32
+    batch_size_bytes: Annotated[int, SIZE, "Bytes of text that are embedded at a time, at most."] = 64_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +142,9 @@ class Refresh:
     source_timeout_ms: Annotated[
         int, DURATION, "For one source; after it that source has failed and the others go on."
     ] = 10 * MINUTE_MS
+    silence_timeout_ms: Annotated[
+        int, DURATION, "For each silence of git; while something arrives a fetch may go on."
+    ] = MINUTE_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +171,12 @@ class Repo:
 
     name: Annotated[str, NAME, "What hits and `repo:` call it."]
     url: Annotated[str, GIT_URL, "Where it is. No credentials in it."]
-    branch: Annotated[str | None, "Branch to read; default: the one the remote calls HEAD."] = None
+    branch: Annotated[str | None, "Branch to read, or a ref spelt out like `refs/tags/stable`; default: its HEAD."] = (
+        None
+    )
+    credential: Annotated[
+        str | None, NAME, "For a private one over https: name of the credential that holds `user:token`."
+    ] = None
     include: Annotated[
         tuple[str, ...], Each(GLOB), "Only files that match one of these; empty: every text the indexer knows."
     ] = ()

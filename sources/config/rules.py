@@ -23,6 +23,7 @@ def contradictions(table: object) -> Iterator[Problem]:
             yield from _route(table)
         case Refresh():
             yield from _some_time("source_timeout", table.source_timeout_ms)
+            yield from _some_time("silence_timeout", table.silence_timeout_ms)
         case Repo():
             yield from _repo(table)
         case Notes():
@@ -47,17 +48,19 @@ def _some_size(key: str, size_bytes: int) -> Iterator[Problem]:
 
 def _embed(embed: Embed) -> Iterator[Problem]:
     if embed.kind == "http":
-        for key, value in (("url", embed.url), ("model", embed.model), ("dimension", embed.dimension)):
-            if not value:
+        for key, value in (("url", embed.url), ("dimension", embed.dimension)):
+            if value is None:
                 yield Problem(key, 'is missing, and kind = "http" needs it', "add it, or change kind")
     else:
         for key, value in (("url", embed.url), ("api_key_credential", embed.api_key_credential)):
             if value is not None:
                 remedy = f'remove it, or write kind = "http" instead of "{embed.kind}"'
                 yield Problem(key, 'belongs to kind = "http"', remedy)
-    if embed.path is not None and embed.kind != "local":
-        yield Problem("path", 'belongs to kind = "local"', "remove it, or change kind")
-    yield from _some_time("timeout", embed.timeout_ms)
+    if embed.kind == "local" and embed.model != "e5" and "/" not in embed.model:
+        remedy = 'write "e5", or the path of a folder, like "./models/mine"'
+        yield Problem("model", f"there is no built-in model {embed.model[:40]!r}", remedy)
+    yield from _some_time("connect_timeout", embed.connect_timeout_ms)
+    yield from _some_time("document_timeout", embed.document_timeout_ms)
     yield from _some_time("query_timeout", embed.query_timeout_ms)
 
 
@@ -71,6 +74,8 @@ def _route(route: Route) -> Iterator[Problem]:
 def _repo(repo: Repo) -> Iterator[Problem]:
     yield from _some_size("max_file", repo.max_file_bytes)
     yield from _some_time("timeout", repo.timeout_ms)
+    if repo.credential is not None and not repo.url.startswith(("https://", "http://")):
+        yield Problem("credential", "is only for https", "write an https url, or remove it")
     branch = repo.branch
     if branch is not None and (
         not branch.isprintable()
