@@ -132,8 +132,11 @@ def _extract(raw: Mapping[object, object], event: EventId, room: RoomId, version
         return Odd(event, "no usable type")
     if user is None:
         return Odd(event, "no usable sender")
+    key = raw.get("state_key")
     if not isinstance(content, Mapping):
-        return Odd(event, "no usable content")
+        if kind in TEXT_TYPES or not isinstance(key, str):
+            return Odd(event, "no usable content")
+        content = {}  # a state event counts by its mere presence, as that of encryption does
     head = (event, room, UserId(user), time_ms(raw.get("origin_server_ts")))
     unsigned = as_mapping(raw.get("unsigned"))
     if kind == "m.room.redaction":
@@ -145,7 +148,7 @@ def _extract(raw: Mapping[object, object], event: EventId, room: RoomId, version
             return Pruned(*head)
         if kind in TEXT_TYPES:
             return _words(head, kind, content, has_state_key="state_key" in raw, scrub=scrub)
-    if isinstance(key := raw.get("state_key"), str):
+    if isinstance(key, str):
         previous = as_mapping(unsigned.get("prev_content")) or as_mapping(raw.get("prev_content"))
         return StateChange(*head, kind, key, content, previous)
     return Nothing(event, "no words in this type")

@@ -1,0 +1,296 @@
+"""The ledger: what each message says now, whatever order its edits and redactions came in.
+
+Pure; the rows here are what the store keeps, one table each. A message and its edits form a *family*, named by the
+original's id. `plan` takes new events and the families that they touch, and returns the rows to write and to delete.
+Any order of arrival, with repetitions and in any batches, ends in the same texts:
+
+- the valid edit with the greatest `origin_server_ts`, then the greatest id, wins, and replaces the whole content;
+- an edit is valid if sender and type are the original's, neither has a `state_key`, and its target is no edit;
+  invalid ones are forgotten at once, and one whose original is unknown waits, unseen, until it is known;
+- a tombstone outlives everything: what it names is deleted now and refused later. The tombstone of an original covers
+  its edits, those to come as well. That of an edit lets the text fall back to the revision before.
+
+Superseded revisions stay in the ledger, since a redaction of the newest must bring the one before back. They are
+scrubbed like the rest and reach neither window nor index.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from index.model import EventId, RoomId, UserId
+from ingest.chat.content import SILENCE, Content
+from ingest.chat.events import Edited, Extracted, Pruned, Redacted, Said, clamped_ms
+from ingest.chat.rendering import Utterance
+
+
+class Why(StrEnum):
+    REDACTED = "redacted"
+    PRUNED = "pruned"  # the server has it without content, or has it no more
+    PURGED = "purged"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """One event with words: an original, or an edit. Key: `event`; looked up by `family` and by `window`."""
+
+    event: EventId
+    room: RoomId
+    sender: UserId
+    type: str
+    family: EventId  # its own id, or that of the message it replaces
+    order: int  # server order in the room; only comparisons matter, backfill may be negative
+    claimed_ms: int  # decides between edits
+    sent_ms: int  # clamped: shown, filtered by
+    content: Content
+    thread_root: EventId | None = None
+    has_state_key: bool = False
+    winner: EventId | None = None  # of an original: the row whose content counts now. None in edits
+    window: EventId | None = None  # of an original: the window it is in, for good. None while it has no words
+
+    @property
+    def is_edit(self) -> bool:
+        return self.family != self.event
+
+
+@dataclass(frozen=True, slots=True)
+class TombstoneRow:
+    """What must stay gone. Key: room and event."""
+
+    room: RoomId
+    event: EventId
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """A standing order to forget: every message of `room` that meets all conditions given. Times are inclusive."""
+
+    room: RoomId
+    event: EventId | None = None
+    sender: UserId | None = None
+    after_ms: int | None = None
+    before_ms: int | None = None
+
+    def covers(self, room: RoomId, event: EventId, sender: UserId, times_ms: Iterable[int]) -> bool:
+        """With two times of one message (claimed and clamped), either is enough."""
+        return (
+            room == self.room
+            and self.event in {None, event}
+            and self.sender in {None, sender}
+            and any(
+                (self.after_ms is None or ms >= self.after_ms) and (self.before_ms is None or ms <= self.before_ms)
+                for ms in times_ms
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What of a room is kept, besides what the gates said."""
+
+    created_ms: int  # of the room
+    now_ms: int
+    purges: tuple[Purge, ...] = ()
+    silent_senders: frozenset[UserId] = frozenset()  # our bot, and feeds: not stored at all
+    keeps_notices: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    order: int
+    record: Extracted  # what has no words and buries nothing is passed over
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerView:
+    """What the store has on the ids of `touched_by`: those rows, all rows of their families, and the tombstones."""
+
+    rows: Mapping[EventId, LedgerRow] = field(default_factory=dict)
+    tombstones: frozenset[EventId] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Written in one transaction with the cursor. `deleted` first: no id is in both."""
+
+    put: tuple[LedgerRow, ...]
+    deleted: tuple[EventId, ...]
+    tombstones: tuple[TombstoneRow, ...]
+    stale_windows: frozenset[EventId]  # to be rendered again
+    unplaced: tuple[
+        LedgerRow, ...
+    ]  # originals that have words and no window yet, in server order; also in `put` if new
+    forged: int  # edits that were refused
+
+
+def touched_by(arrivals: Iterable[Arrival]) -> frozenset[EventId]:
+    """The ids for which the shell loads a `LedgerView`:
+
+    rows    family IN ids OR family IN (SELECT family FROM ledger WHERE event IN ids)
+    graves  event IN ids
+    """
+    ids: set[EventId] = set()
+    for arrival in arrivals:
+        match arrival.record:
+            case Said(event=event) | Pruned(event=event):
+                ids.add(event)
+            case Edited(event=event, target=target):
+                ids |= {event, target}
+            case Redacted(target=target):
+                ids.add(target)
+    return frozenset(ids)
+
+
+def plan(arrivals: Sequence[Arrival], view: LedgerView, rules: Rules) -> Changes:
+    """The arrivals of one room, in any order. Repeating a batch that was stored changes nothing."""
+    book = _Book(view)
+    for arrival in arrivals:
+        book.bury(arrival.record, rules)
+    for arrival in arrivals:
+        book.enter(arrival, rules)
+    book.settle()
+    return book.changes()
+
+
+def current(original: LedgerRow, rows: Mapping[EventId, LedgerRow]) -> Content:
+    """What `original` says now. `rows` holds at least its winner."""
+    winner = original if original.winner is None else rows.get(original.winner, original)
+    return winner.content
+
+
+def utterance(original: LedgerRow, rows: Mapping[EventId, LedgerRow]) -> Utterance:
+    """`original` as its window sees it. An empty text is not shown, and neither placed nor rendered."""
+    words = current(original, rows)
+    return Utterance(
+        event=original.event,
+        sender=original.sender,
+        sent_ms=original.sent_ms,
+        text=words.text,
+        lane=original.thread_root,
+        has_doubtful_time=original.sent_ms != original.claimed_ms,
+        is_emote=words.is_emote,
+        has_link=words.has_link,
+        was_cut=words.was_cut,
+    )
+
+
+class _Book:
+    """A view that is being changed; compared with what it started from at the end."""
+
+    def __init__(self, view: LedgerView) -> None:
+        self._before = view
+        self._rows = dict(view.rows)
+        self._graves: dict[EventId, TombstoneRow] = {}
+        self._touched: dict[EventId, None] = {}  # families, in order of first touch
+        self._families: dict[EventId, list[EventId]] = {}
+        self._forged = 0
+        for row in view.rows.values():
+            self._families.setdefault(row.family, []).append(row.event)
+
+    def bury(self, record: Extracted, rules: Rules) -> None:
+        match record:
+            case Redacted(room=room, target=target):
+                self._dig(room, target, Why.REDACTED)
+            case Pruned(room=room, event=event):
+                self._dig(room, event, Why.PRUNED)
+            case Said() | Edited() if rules.purges and _is_purged(record, rules):
+                self._dig(record.room, record.event, Why.PURGED)
+
+    def _dig(self, room: RoomId, event: EventId, why: Why) -> None:
+        if event in self._before.tombstones:
+            return
+        self._graves.setdefault(event, TombstoneRow(room, event, why))
+        self._touched[event] = None
+        if event in self._rows:
+            self._touched[self._rows[event].family] = None
+
+    def _is_buried(self, event: EventId) -> bool:
+        return event in self._graves or event in self._before.tombstones
+
+    def enter(self, arrival: Arrival, rules: Rules) -> None:
+        record = arrival.record
+        if not isinstance(record, Said | Edited) or record.sender in rules.silent_senders:
+            return
+        family = record.target if isinstance(record, Edited) else record.event
+        if record.event in self._rows or self._is_buried(record.event) or self._is_buried(family):
+            return
+        is_original = isinstance(record, Said)
+        keeps = rules.keeps_notices or not record.content.is_notice
+        self._rows[record.event] = LedgerRow(
+            event=record.event,
+            room=record.room,
+            sender=record.sender,
+            type=record.type,
+            family=family,
+            order=arrival.order,
+            claimed_ms=record.claimed_ms,
+            sent_ms=clamped_ms(record.claimed_ms, created_ms=rules.created_ms, now_ms=rules.now_ms),
+            content=record.content if keeps else replace(SILENCE, is_notice=True),
+            thread_root=record.thread_root if isinstance(record, Said) else None,
+            has_state_key=isinstance(record, Said) and record.has_state_key,
+            winner=record.event if is_original else None,
+        )
+        self._families.setdefault(family, []).append(record.event)
+        self._touched[family] = None
+        if not is_original:
+            self._touched[record.event] = None  # edits of this edit, if any wait, are invalid from now on
+
+    def settle(self) -> None:
+        for family in self._touched:
+            members = [self._rows[event] for event in self._families.get(family, ()) if event in self._rows]
+            for member in members:
+                if self._is_buried(family) or self._is_buried(member.event):
+                    del self._rows[member.event]
+            original = self._rows.get(family)
+            if original is None:
+                continue  # its edits wait
+            edits = [self._rows[m.event] for m in members if m.is_edit and m.event in self._rows]
+            valid = [edit for edit in edits if _may_replace(edit, original)]
+            for forged in {edit.event for edit in edits} - {edit.event for edit in valid}:
+                self._forged += 1
+                del self._rows[forged]
+            if not original.is_edit:
+                newest = max(valid, key=lambda edit: (edit.claimed_ms, edit.event), default=original)
+                self._rows[family] = replace(original, winner=newest.event)
+
+    def changes(self) -> Changes:
+        before = self._before.rows
+        put = [row for event, row in self._rows.items() if before.get(event) != row]
+        deleted = [event for event in before if event not in self._rows]
+        originals = [row for row in (self._rows.get(family) for family in self._touched) if row and not row.is_edit]
+        unplaced = [row for row in originals if row.window is None and current(row, self._rows).text]
+        return Changes(
+            put=tuple(put),
+            deleted=tuple(deleted),
+            tombstones=tuple(self._graves.values()),
+            stale_windows=frozenset(self._stale()),
+            unplaced=tuple(sorted(unplaced, key=lambda row: (row.order, row.event))),
+            forged=self._forged,
+        )
+
+    def _stale(self) -> Iterable[EventId]:
+        before = self._before.rows
+        for family in self._touched:
+            was, now = before.get(family), self._rows.get(family)
+            if was is None or was.window is None:
+                continue
+            if now is None or current(was, before) != current(now, self._rows):
+                yield was.window
+
+
+def _may_replace(edit: LedgerRow, original: LedgerRow) -> bool:
+    return (
+        not original.is_edit
+        and not original.has_state_key
+        and edit.room == original.room
+        and edit.sender == original.sender
+        and edit.type == original.type
+    )
+
+
+def _is_purged(record: Said | Edited, rules: Rules) -> bool:
+    clamped = clamped_ms(record.claimed_ms, created_ms=rules.created_ms, now_ms=rules.now_ms)
+    return any(
+        purge.covers(record.room, record.event, record.sender, (record.claimed_ms, clamped)) for purge in rules.purges
+    )
