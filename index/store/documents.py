@@ -27,12 +27,14 @@ class Written:
     chunks_added: int = 0
     chunks_changed: int = 0
     chunks_removed: int = 0
+    documents_removed: int = 0
 
     def __add__(self, other: "Written") -> "Written":
         return Written(
             self.chunks_added + other.chunks_added,
             self.chunks_changed + other.chunks_changed,
             self.chunks_removed + other.chunks_removed,
+            self.documents_removed + other.documents_removed,
         )
 
     @property
@@ -243,7 +245,7 @@ def _hash(*texts: str) -> bytes:
 
 async def remove(connection: aiosqlite.Connection, documents: Iterable[DocumentId]) -> Written:
     """Forget the named documents with their chunks, postings and vectors. Safe to repeat."""
-    removed = 0
+    removed = found = 0
     for document in documents:
         rows = list(await connection.execute_fetchall("SELECT document_key FROM document WHERE id = ?", (document,)))
         if not rows:
@@ -257,7 +259,8 @@ async def remove(connection: aiosqlite.Connection, documents: Iterable[DocumentI
         await connection.execute("DELETE FROM document_label WHERE document_key = ?", (key,))
         await connection.execute("DELETE FROM document WHERE document_key = ?", (key,))
         removed += len(chunks)
-    return Written(chunks_removed=removed)
+        found += 1
+    return Written(chunks_removed=removed, documents_removed=found)
 
 
 async def remove_chunks(connection: aiosqlite.Connection, keys: Sequence[int]) -> None:

@@ -1,0 +1,183 @@
+"""The embedded engine: the SQLite file itself.
+
+Rarest words first: a word brings new chunks into the ranking only while fewer than `MOST_POSTINGS` were read, and is
+left out after that. In an index where no question reads so many, which is any below some 50,000 chunks, the ranking is
+exact.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from index.errors import EngineError
+from index.model import Audience, ChunkId, Filters, Query, Ranked, Term, Vector
+from index.store import postings, vectors
+from index.store.driver import DatabaseError
+from index.store.reading import StoredChunk, chunk_ids, chunks_by_id
+from index.store.scope import Scope, scope_of
+from index.store.store import Store
+from index.text.bm25 import Feature, scores
+from index.text.fold import tokens
+from index.text.words import Keys
+
+MOST_POSTINGS: Final = 60_000
+TITLE_WEIGHT: Final = 2.0
+KEYS_WEIGHT: Final = 1.0
+PART_WEIGHT: Final = 0.5
+MOST_CONTAINING: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word of the question: its tokens, its groups of keys (alternatives each), and how many postings they have."""
+
+    text: str
+    exact: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+    frequency: int
+
+
+class SqliteEngine:
+    """Ranks what one index file holds."""
+
+    def __init__(self, store: Store, keys: Keys) -> None:
+        self._store = store
+        self._keys = keys
+        self._lock = asyncio.Lock()  # the connection has one transaction
+
+    @asynccontextmanager
+    async def view(self, audience: Audience, filters: Filters) -> AsyncIterator["SqliteView"]:
+        """A read transaction, so that both rankings see the same rows."""
+        connection = self._store.connection
+        try:
+            async with self._lock:
+                await connection.execute("BEGIN")
+                try:
+                    scope = await scope_of(connection, await self._store.sources(), audience, filters)
+                    yield SqliteView(self._store, self._keys, scope)
+                finally:
+                    await connection.execute("COMMIT")
+        except DatabaseError as error:
+            raise EngineError(f"{self._store.name}: cannot be searched: {error} (run `sources verify`)") from error
+
+
+class SqliteView:
+    def __init__(self, store: Store, keys: Keys, scope: Scope) -> None:
+        self._connection = store.connection
+        self._keys = keys
+        self._scope = scope
+
+    async def lexical(self, query: Query, *, limit: int) -> list[Ranked]:
+        if self._scope.is_empty:
+            return []
+        features: list[Feature] = []
+        required: frozenset[int] | None = None
+        for term in query.terms:
+            if term.is_phrase and not term.is_excluded:
+                found = await self._matching(term.text)
+                required = found if required is None else required & found
+                features.append(Feature(dict.fromkeys(found, 1.0)))
+        features += await self._word_features(
+            [term for term in query.terms if not (term.is_phrase or term.is_excluded)]
+        )
+        visible = self._scope.visible
+        chunks, words = await postings.totals(self._connection, visible)
+        keys = list({key for feature in features for key in feature.frequency})
+        sizes = await postings.sizes(self._connection, keys)
+        scored = scores(features, sizes, chunks=chunks, mean_size=words / max(chunks, 1))
+        for term in query.terms:
+            if term.is_excluded:
+                for key in await self._matching(term.text):
+                    scored.pop(key, None)
+        if required is not None:
+            scored = {key: score for key, score in scored.items() if key in required}
+        return await self._ranked(scored, limit)
+
+    async def _matching(self, phrase: str) -> frozenset[int]:
+        if not tokens(phrase):
+            return frozenset()
+        return await postings.matching(self._connection, phrase, self._scope.visible)
+
+    async def _word_features(self, terms: Sequence[Term]) -> list[Feature]:
+        words = [await self._word(text) for text in dict.fromkeys(term.text for term in terms) if tokens(text)]
+        features: list[Feature] = []
+        spent = 0
+        cache: dict[str, postings.Postings] = {}
+        for word in sorted(words, key=lambda word: word.frequency):
+            if spent and spent + word.frequency > MOST_POSTINGS:
+                continue
+            spent += word.frequency
+            features += await self._features(word, cache)
+        return features
+
+    async def _word(self, text: str) -> _Word:
+        exact = tuple(dict.fromkeys(tokens(text)))
+        groups = self._keys.query_groups(text)
+        frequency = 0
+        for token in dict.fromkeys((*exact, *(key for group in groups for key in group))):
+            frequency += await postings.frequency(self._connection, token, self._scope.visible)
+        return _Word(text, exact, groups, frequency)
+
+    async def _features(self, word: _Word, cache: dict[str, postings.Postings]) -> list[Feature]:
+        if word.frequency == 0:
+            return await self._features_of_part(word.text)
+        for token in dict.fromkeys((*word.exact, *(key for group in word.groups for key in group))):
+            if token not in cache:
+                cache[token] = await postings.postings(self._connection, token, self._scope.visible)
+        features = []
+        for token in word.exact:
+            found = cache[token]
+            frequency = {key: float(count) for key, count in found.body.items()}
+            for key, count in found.title.items():
+                frequency[key] = frequency.get(key, 0.0) + TITLE_WEIGHT * count
+            features.append(Feature(frequency))
+        for group in word.groups:
+            by_key: dict[int, float] = {}
+            for token in group:
+                for key, count in cache[token].keys.items():
+                    by_key[key] = max(by_key.get(key, 0.0), float(count))
+            features.append(Feature(by_key, KEYS_WEIGHT))
+        return features
+
+    async def _features_of_part(self, text: str) -> list[Feature]:
+        """A word that stands nowhere may be the beginning or the inside of one that does."""
+        visible = self._scope.visible
+        found: set[int] = set()
+        for token in tokens(text):
+            if len(token) >= 2:
+                found |= await postings.matching(self._connection, token, visible, is_prefix=True)
+            if not found and len(token) >= 3:
+                found |= await postings.containing(self._connection, token, visible, limit=MOST_CONTAINING)
+        return [Feature(dict.fromkeys(found, 1.0), PART_WEIGHT)] if found else []
+
+    async def _ranked(self, scored: dict[int, float], limit: int) -> list[Ranked]:
+        """The best `limit` that pass the reader's filters; equal scores by id, so that the order is total."""
+        order = sorted(scored, key=lambda key: (-scored[key], key))
+        kept: list[int] = []
+        for start in range(0, len(order), 1_000):
+            block = order[start : start + 1_000]
+            kept += await self._passing(block)
+            if len(kept) >= limit + 20:
+                break
+        identities = await chunk_ids(self._connection, kept[: limit + 20])
+        best = sorted(identities, key=lambda key: (-scored[key], identities[key]))[:limit]
+        return [Ranked(identities[key], rank, scored[key]) for rank, key in enumerate(best, start=1)]
+
+    async def _passing(self, keys: list[int]) -> list[int]:
+        if self._scope.keys is not None:
+            return [key for key in keys if key in self._scope.keys]
+        return await postings.passing(self._connection, keys, self._scope)
+
+    async def nearest(self, vector: Vector, *, limit: int) -> list[Ranked]:
+        if self._scope.is_empty:
+            return []
+        near = await vectors.nearest(self._connection, vector, self._scope, limit=limit)
+        identities = await chunk_ids(self._connection, [one.chunk_key for one in near])
+        cosines = {identities[one.chunk_key]: one.cosine for one in near if one.chunk_key in identities}
+        best = sorted(cosines, key=lambda identity: (-cosines[identity], identity))
+        return [Ranked(identity, rank, cosines[identity]) for rank, identity in enumerate(best, start=1)]
+
+    async def stored(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
+        return await chunks_by_id(self._connection, chunks)

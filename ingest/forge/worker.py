@@ -1,0 +1,95 @@
+"""One git repository brought up to date: what changed in it becomes documents, in one transaction with its cursor.
+
+All of a run's documents are made and validated inside that transaction; a fault in one rolls everything back, so a
+source is either at its new commit or where it was.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from index.errors import ForgeError
+from index.model import Corpus, Cursor, DocumentId, SourceId
+from ingest.forge.documents import Rules, Skipped, document, id_of
+from ingest.forge.repository import Changes, Repository, Unchanged
+from ingest.report import Outcome, SourceReport
+from ingest.writing import Batch, Writer
+
+
+@dataclass(frozen=True, slots=True)
+class RepoWorker:
+    """`source` is `repo:<name>`; `timeout_s` bounds the whole of it, so that a hanging remote holds nobody up."""
+
+    source: SourceId
+    repository: Repository
+    scrub: Callable[[str], str]
+    timeout_s: float
+    is_public: bool = False
+    rules: Rules = field(default_factory=Rules)
+
+    def owns(self, source: SourceId) -> bool:
+        return source == self.source
+
+    async def refresh(self, writer: Writer, *, is_full: bool) -> Sequence[SourceReport]:
+        start = time.monotonic()
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                report = await self._refresh(writer, is_full=is_full, start=start)
+        except TimeoutError:
+            message = f"{self.repository.about}: not done after {self.timeout_s:g} s; its index stays as it was"
+            raise ForgeError(f"{message} (raise refresh.source_timeout, or look at the remote)") from None
+        return [report]
+
+    async def _refresh(self, writer: Writer, *, is_full: bool, start: float) -> SourceReport:
+        known = await writer.store.source(self.source)
+        position = None if known is None or is_full else known.position
+        # Without a cursor everything is read again: what the index holds may have been made by other rules.
+        held = await writer.revisions(self.source)
+        changes = await self.repository.changes(position, held if position is not None else None)
+        if isinstance(changes, Unchanged):
+            return SourceReport(self.source, Outcome.UNCHANGED, seconds=time.monotonic() - start)
+        skipped = Counter(reason for _, reason in changes.skipped)
+        name = self.repository.settings.name
+        async with writer.batch(self.source, label=name, is_public=self.is_public) as batch:
+            await self._write(batch, changes, skipped)
+            await batch.remove(await self._gone(batch, changes))
+            await batch.save_cursor(Cursor(self.source, changes.position))
+        return SourceReport(
+            self.source,
+            Outcome.UPDATED,
+            documents=batch.documents,
+            documents_removed=batch.documents_removed,
+            chunks_added=batch.written.chunks_added,
+            chunks_changed=batch.written.chunks_changed,
+            chunks_removed=batch.written.chunks_removed,
+            skipped=dict(sorted(skipped.items())),
+            seconds=time.monotonic() - start,
+        )
+
+    async def _gone(self, batch: Batch, changes: Changes) -> list[DocumentId]:
+        """By id, since the path that is stored is the scrubbed one."""
+        if changes.kept is None:
+            return [id_of(self.source, path, self.scrub) for path in changes.removed]
+        kept = {id_of(self.source, path, self.scrub) for path in changes.kept}
+        return [held for held in await batch.document_ids(self.source) if held not in kept]
+
+    async def _write(self, batch: Batch, changes: Changes, skipped: Counter[str]) -> None:
+        async with aclosing(self.repository.read(changes.put)) as files:
+            async for entry, data in files:
+                made = document(
+                    source=self.source,
+                    corpus=Corpus.FORGE,
+                    path=entry.path,
+                    revision=entry.blob,
+                    data=data,
+                    scrub=self.scrub,
+                    rules=self.rules,
+                )
+                if isinstance(made, Skipped):
+                    skipped[made.reason] += 1
+                    await batch.remove([id_of(self.source, entry.path, self.scrub)])
+                else:
+                    await batch.put(made)

@@ -1,0 +1,187 @@
+"""A refresh: the sources side by side, each for itself, then what is still without a vector, then what must be wiped.
+
+One source failing stops no other. The order of work in a run: sources that are gone leave every search first; then each
+source is brought up to date in a transaction that also moves its cursor; then pending vectors; then the write-ahead log
+is emptied, for deleted text stands in it until then.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from index.embed.base import Embedder
+from index.errors import CredentialError, EmbedderError, SourcesError
+from index.model import Fingerprint, SourceId
+from index.store import documents, erase, vectors
+from index.store.store import Store
+from ingest.report import Outcome, Report, SourceReport, VectorReport
+from ingest.vectors import fill_pending
+from ingest.writing import Writer
+
+
+class Worker(Protocol):
+    """Brings one source, or the rooms of one account, up to date."""
+
+    @property
+    def source(self) -> SourceId: ...
+
+    def owns(self, source: SourceId) -> bool:
+        """Whether a source in the index is this worker's to keep or to remove."""
+
+    async def refresh(self, writer: Writer, *, is_full: bool) -> Sequence[SourceReport]:
+        """One report per source that it found. A `SourcesError` fails the worker's own source alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a terminal shows: called with counts, never with text."""
+
+    source_done: Callable[[SourceReport], None] = lambda report: None
+    vectors_done: Callable[[int, int], None] = lambda done, total: None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`is_full` reads everything again; `is_partial` leaves sources without a worker alone."""
+
+    workers: Sequence[Worker]
+    parallel: int
+    is_full: bool = False
+    is_partial: bool = False
+
+
+async def refresh(
+    store: Store,
+    plan: Plan,
+    *,
+    fingerprint: Fingerprint,
+    document_keys: Callable[[str], str],
+    open_embedder: Callable[[], Embedder | None],
+    progress: Progress = Progress(),
+    now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+) -> Report:
+    """Run the plan. The caller holds the write lock.
+
+    `open_embedder` is called only if there is something to embed. Raises `ReindexNeededError` when the index was built
+    with something else and the plan is not full.
+    """
+    start = time.monotonic()
+    writer = Writer(store, fingerprint, document_keys)
+    await _prepare(writer, is_full=plan.is_full)
+    reports = [] if plan.is_partial else await _remove_unowned(writer, plan.workers)
+    for report in reports:
+        progress.source_done(report)
+    limit = asyncio.Semaphore(plan.parallel)
+
+    async def run(worker: Worker) -> Sequence[SourceReport]:
+        async with limit:
+            done = await _run(worker, writer, is_full=plan.is_full)
+        for report in done:
+            progress.source_done(report)
+        return done
+
+    for done in await asyncio.gather(*(run(worker) for worker in plan.workers)):
+        reports += done
+    await _record(writer, reports, now_ms())
+    filled = await _fill(writer, open_embedder, progress)
+    is_erased = await erase.wipe_log(store.connection)
+    return Report(tuple(reports), filled, is_erased=is_erased, seconds=time.monotonic() - start)
+
+
+async def _prepare(writer: Writer, *, is_full: bool) -> None:
+    """Hold the index to the fingerprint, or, in a full run, make it begin anew under the wanted one."""
+    store, wanted = writer.store, writer.fingerprint
+    stored = await store.fingerprint()
+    if not is_full:
+        await store.check_fingerprint(wanted)
+        if stored == wanted:
+            return
+    async with writer.transaction():
+        if stored is not None:
+            await store.void_cursors()
+            if is_full and _embeds_differently(stored, wanted):
+                await vectors.drop_all(store.connection)
+        await store.save_fingerprint(wanted)
+
+
+def _embeds_differently(stored: Fingerprint, wanted: Fingerprint) -> bool:
+    """Everything else aside, do the vectors differ?"""
+    return (
+        replace(
+            stored,
+            schema=wanted.schema,
+            scrubber=wanted.scrubber,
+            chunker=wanted.chunker,
+            words=wanted.words,
+            languages=wanted.languages,
+        )
+        != wanted
+    )
+
+
+async def _remove_unowned(writer: Writer, workers: Sequence[Worker]) -> list[SourceReport]:
+    """Sources that the configuration no longer names: out of the index in this run."""
+    reports = []
+    for known in await writer.store.sources():
+        if any(worker.owns(known.id) for worker in workers):
+            continue
+        reports.append(await remove_source(writer, known.id, label=known.label))
+    return reports
+
+
+async def remove_source(writer: Writer, source: SourceId, *, label: str) -> SourceReport:
+    """Erase everything of a source and forget it."""
+    start = time.monotonic()
+    async with writer.batch(source, label=label, is_public=False) as batch:
+        await batch.remove(await documents.document_ids(writer.store.connection, source))
+        await writer.store.forget(source)
+    return SourceReport(
+        source,
+        Outcome.REMOVED,
+        documents_removed=batch.documents_removed,
+        chunks_removed=batch.written.chunks_removed,
+        seconds=time.monotonic() - start,
+    )
+
+
+async def _run(worker: Worker, writer: Writer, *, is_full: bool) -> Sequence[SourceReport]:
+    start = time.monotonic()
+    try:
+        reports = await worker.refresh(writer, is_full=is_full)
+    except SourcesError as error:
+        reports = [
+            SourceReport(
+                worker.source,
+                Outcome.FAILED,
+                fault=str(error),
+                is_credential_fault=isinstance(error, CredentialError),
+                seconds=time.monotonic() - start,
+            )
+        ]
+    return reports
+
+
+async def _record(writer: Writer, reports: Sequence[SourceReport], now_ms: int) -> None:
+    """When each source was tried, for `status`. A full disk has failed the sources already: this may fail too."""
+    with suppress(SourcesError):
+        async with writer.transaction() as store:
+            for report in reports:
+                if report.outcome is not Outcome.REMOVED:
+                    await store.record_outcome(report.source, now_ms=now_ms, fault=report.fault)
+
+
+async def _fill(writer: Writer, open_embedder: Callable[[], Embedder | None], progress: Progress) -> VectorReport:
+    if await vectors.pending_count(writer.store.connection) == 0:
+        return VectorReport()
+    try:
+        embedder = open_embedder()
+    except EmbedderError as error:
+        return VectorReport(pending=await vectors.pending_count(writer.store.connection), fault=str(error))
+    try:
+        return await fill_pending(writer, embedder, progress=progress.vectors_done)
+    finally:
+        if embedder is not None:
+            await embedder.close()

@@ -1,0 +1,235 @@
+"""What every engine promises to a search."""
+
+import math
+import struct
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from index.model import (
+    EVERYTHING,
+    Audience,
+    Chunk,
+    Corpus,
+    Document,
+    DocumentId,
+    EventId,
+    Filters,
+    Kind,
+    Message,
+    Query,
+    Ranked,
+    SourceId,
+    Span,
+    Term,
+    UserId,
+    Vector,
+    chunk_id,
+)
+from tests.contract.conftest import Bench
+
+DOCS, OPS = SourceId("repo:docs"), SourceId("repo:ops")
+SOME = settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+
+def page(name: str, *texts: str, source: SourceId = DOCS, **fields: object) -> Document:
+    identity = DocumentId(f"{source} {name}")
+    chunks = tuple(
+        Chunk(id=chunk_id(identity, str(number)), ordinal=number, text=text) for number, text in enumerate(texts)
+    )
+    made = {"corpus": Corpus.FORGE, "kind": Kind.DOC, "title": "", "revision": "1", "path": name, **fields}
+    return Document(id=identity, source=source, chunks=chunks, **made)  # type: ignore[arg-type]
+
+
+def words(text: str, **filters: object) -> Query:
+    return Query(text, tuple(Term(word) for word in text.split()), Filters(**filters))  # type: ignore[arg-type]
+
+
+def unit(*numbers: float) -> Vector:
+    length = math.sqrt(sum(number * number for number in numbers))
+    return Vector(struct.pack(f"<{len(numbers)}f", *(number / length for number in numbers)))
+
+
+async def lexical(bench: Bench, query: Query, audience: Audience = EVERYTHING, limit: int = 10) -> list[Ranked]:
+    async with bench.engine.view(audience, query.filters) as view:
+        return await view.lexical(query, limit=limit)
+
+
+async def texts(bench: Bench, ranking: list[Ranked]) -> list[str]:
+    async with bench.engine.view(EVERYTHING, Filters()) as view:
+        stored = await view.stored([ranked.chunk for ranked in ranking])
+    return [stored[ranked.chunk].chunk.text for ranked in ranking]
+
+
+async def found(bench: Bench, query: Query, audience: Audience = EVERYTHING) -> list[str]:
+    return await texts(bench, await lexical(bench, query, audience))
+
+
+async def test_the_rarer_word_counts_more(bench: Bench) -> None:
+    await bench.put(page("a", "backup night"), page("b", "backup day"), page("c", "backup borg"), page("d", "other"))
+    assert (await found(bench, words("backup borg")))[0] == "backup borg"
+
+
+async def test_ranks_count_from_one_and_scores_fall(bench: Bench) -> None:
+    await bench.put(*(page(str(n), "disk " * n + "filler " * (9 - n)) for n in range(1, 6)))
+    ranking = await lexical(bench, words("disk"))
+    assert [ranked.rank for ranked in ranking] == [1, 2, 3, 4, 5]
+    assert [ranked.score for ranked in ranking] == sorted((ranked.score for ranked in ranking), reverse=True)
+
+
+async def test_an_inflected_word_and_a_piece_of_an_identifier_are_found(bench: Bench) -> None:
+    await bench.put(page("a", "the servers were restarted"), page("b", "call SendAsync() first"))
+    assert await found(bench, words("server restart")) == ["the servers were restarted"]
+    assert await found(bench, words("send")) == ["call SendAsync() first"]
+
+
+async def test_the_beginning_and_the_inside_of_a_word_are_found_when_no_word_is(bench: Bench) -> None:
+    await bench.put(page("a", "see flag_check.exe"), page("b", "das Heimnetzwerk steht"))
+    assert await found(bench, words("flag_check")) == ["see flag_check.exe"]
+    assert await found(bench, words("heimnetzw")) == ["das Heimnetzwerk steht"]
+    assert await found(bench, words("netzwer")) == ["das Heimnetzwerk steht"]
+
+
+async def test_a_phrase_must_stand_there_and_an_excluded_word_must_not(bench: Bench) -> None:
+    await bench.put(page("a", "new disk today"), page("b", "disk new today"), page("c", "new disk tomorrow"))
+    phrase = Query("new disk", (Term("new disk", is_phrase=True), Term("today")))
+    assert set(await found(bench, phrase)) == {"new disk today", "new disk tomorrow"}
+    without = Query("new disk", (Term("new disk", is_phrase=True), Term("tomorrow", is_excluded=True)))
+    assert await found(bench, without) == ["new disk today"]
+
+
+@pytest.mark.parametrize("text", ['"', "NOT", "a:b", "*", "^x", "NEAR(", "(", "-", "C++", "don't", "50%", "\0", "—"])
+async def test_no_text_is_syntax(bench: Bench, text: str) -> None:
+    await bench.put(page("a", "plain words"))
+    assert await found(bench, Query(text, (Term(text), Term(text, is_phrase=True)))) == []
+
+
+async def test_filters_remove_and_nothing_else_does(bench: Bench) -> None:
+    said = Message(EventId("$1"), UserId("@alice:hs"), 5, Span(0, 4))
+    window = page("w", "disk said")
+    window = Document(
+        id=window.id, source=SourceId("chat:!room"), corpus=Corpus.CHAT, kind=Kind.WINDOW, title="Room", revision="1",
+        chunks=(Chunk(id=window.chunks[0].id, ordinal=0, text="disk said", messages=(said,)),), first_ms=100,
+        last_ms=200, has_link=True,
+    )  # fmt: skip
+    await bench.put(
+        page("a", "disk doc", payload={"tags": ("ops", "Disk"), "area": "infra"}),
+        page("b", "disk readme", kind=Kind.README, source=OPS),
+        window,
+    )
+    cases: list[tuple[dict[str, object], set[str]]] = [
+        ({}, {"disk doc", "disk readme", "disk said"}),
+        ({"corpora": frozenset({Corpus.CHAT})}, {"disk said"}),
+        ({"repos": frozenset({"ops"})}, {"disk readme"}),
+        ({"kinds": frozenset({Kind.README, Kind.WINDOW})}, {"disk readme", "disk said"}),
+        ({"tags": frozenset({"disk"})}, {"disk doc"}),
+        ({"areas": frozenset({"infra"}), "tags": frozenset({"ops"})}, {"disk doc"}),
+        ({"senders": frozenset({UserId("@alice:hs")})}, {"disk said"}),
+        ({"rooms": frozenset({"!room"})}, {"disk said"}),
+        ({"before_ms": 101}, {"disk said"}),
+        ({"before_ms": 100}, set()),
+        ({"after_ms": 200}, {"disk said"}),
+        ({"after_ms": 201}, set()),
+        ({"has_link": True}, {"disk said"}),
+        ({"sections": frozenset({"PURPOSE"})}, set()),
+    ]
+    for filters, expected in cases:
+        assert set(await found(bench, words("disk", **filters))) == expected, filters
+
+
+async def test_a_hidden_source_is_in_no_ranking(bench: Bench) -> None:
+    await bench.put(page("a", "disk one"), page("b", "disk two", source=OPS))
+    await bench.embed({"disk one": unit(1, 0, 0, 0), "disk two": unit(0, 1, 0, 0)})
+    await bench.hide(OPS)
+    assert await found(bench, words("disk")) == ["disk one"]
+    async with bench.engine.view(EVERYTHING, Filters()) as view:
+        assert len(await view.nearest(unit(0, 1, 0, 0), limit=5)) == 1
+
+
+WORD = st.sampled_from(["disk", "raid", "backup", "borg", "nightly", "server"])
+TEXT = st.lists(WORD, min_size=1, max_size=8).map(" ".join)
+
+
+@SOME
+@given(shown=st.lists(TEXT, min_size=1, max_size=6), hidden=st.lists(TEXT, max_size=12), query=TEXT)
+async def test_what_the_audience_may_not_see_moves_neither_order_nor_score(
+    tmp_path_factory: pytest.TempPathFactory, shown: list[str], hidden: list[str], query: str
+) -> None:
+    from index.engines.sqlite import SqliteEngine
+    from index.store.store import open_store
+    from tests.contract.conftest import KEYS
+
+    rankings = []
+    for is_hidden_there in (False, True):
+        folder = tmp_path_factory.mktemp("audience")
+        async with open_store(folder / "index.sqlite", is_writer=True) as store:
+            one = Bench(SqliteEngine(store, KEYS), store)
+            await one.put(*(page(f"{n}", text) for n, text in enumerate(shown)))
+            if is_hidden_there:
+                await one.put(*(page(f"{n}", text, source=OPS) for n, text in enumerate(hidden)))
+            rankings.append(await lexical(one, words(query), Audience(frozenset({DOCS}))))
+    assert rankings[0] == rankings[1]
+
+
+async def test_the_nearest_come_first_and_a_chunk_counts_by_its_best_part(bench: Bench) -> None:
+    near = page("near", "far half near half")
+    parts = (Span(0, 8), Span(8, 18))
+    near = Document(
+        id=near.id, source=near.source, corpus=near.corpus, kind=near.kind, title="", revision="1", path="near",
+        chunks=(Chunk(id=near.chunks[0].id, ordinal=0, text="far half near half", parts=parts),),
+    )  # fmt: skip
+    await bench.put(near, page("b", "middle"), page("c", "opposite"))
+    await bench.embed(
+        {
+            "far half": unit(-1, 0, 0, 0.1),
+            " near half": unit(1, 0, 0, 0),
+            "middle": unit(1, 1, 0, 0),
+            "opposite": unit(-1, 0, 0, 0),
+        }
+    )
+    async with bench.engine.view(EVERYTHING, Filters()) as view:
+        ranking = await view.nearest(unit(1, 0, 0, 0), limit=10)
+    assert await texts(bench, ranking) == ["far half near half", "middle", "opposite"]
+    assert ranking[0].score == pytest.approx(1.0, abs=0.02)
+    assert ranking[2].score == pytest.approx(-1.0, abs=0.05)
+
+
+@SOME
+@given(seed=st.integers(0, 10**6), limit=st.integers(1, 12))
+async def test_a_filtered_vector_ranking_is_the_filtered_exact_ranking(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, limit: int
+) -> None:
+    from index.engines.sqlite import SqliteEngine
+    from index.store.store import open_store
+    from tests.contract.conftest import KEYS
+
+    random = Random(seed)
+    vectors = {f"text {n}": unit(*(random.gauss(0, 1) for _ in range(16))) for n in range(40)}
+    async with open_store(tmp_path_factory.mktemp("filtered") / "index.sqlite", is_writer=True) as store:
+        one = Bench(SqliteEngine(store, KEYS), store)
+        kinds = {text: random.choice([Kind.DOC, Kind.README]) for text in vectors}
+        await one.put(*(page(text, text, kind=kinds[text]) for text in vectors))
+        await one.embed(vectors)
+        question = unit(*(random.gauss(0, 1) for _ in range(16)))
+        async with one.engine.view(EVERYTHING, Filters()) as view:
+            ranking = await view.nearest(question, limit=40)
+        every = await texts(one, ranking)
+        async with one.engine.view(EVERYTHING, Filters(kinds=frozenset({Kind.README}))) as view:
+            ranking = await view.nearest(question, limit=limit)
+        some = await texts(one, ranking)
+    assert some == [text for text in every if kinds[text] is Kind.README][:limit]
+
+
+async def test_what_was_removed_is_in_no_ranking(bench: Bench) -> None:
+    gone = page("a", "disk one")
+    await bench.put(gone, page("b", "disk two"))
+    await bench.embed({"disk one": unit(1, 0, 0, 0), "disk two": unit(0, 1, 0, 0)})
+    await bench.remove(gone)
+    assert await found(bench, words("disk")) == ["disk two"]
+    async with bench.engine.view(EVERYTHING, Filters()) as view:
+        assert len(await view.nearest(unit(1, 0, 0, 0), limit=5)) == 1
+        assert await view.stored([gone.chunks[0].id]) == {}
