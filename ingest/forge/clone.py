@@ -62,10 +62,11 @@ class Clone:
         )
 
     async def update(self, head: Head, branch: str | None, login: Login | None, *, is_damaged: bool = False) -> str:
-        """Fetch the newest commit and return it. A clone that is damaged, or said to be, is made afresh, once."""
+        """Fetch the newest commit and return it. A clone that is damaged, or said to be (or is not there at all), is
+        made afresh, once."""
         async with self._locked() as lock:
             await asyncio.to_thread(self._sweep)
-            if is_damaged or not (self.path / "HEAD").exists():
+            if is_damaged:
                 return await self._rebuild(head, branch, login, lock)
             try:
                 await self._tidy(lock)

@@ -59,7 +59,7 @@ def origin(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return ""
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def full_ref(branch: str) -> str:

@@ -5,7 +5,7 @@ is to a work tree. Of a local path too only what is committed at its HEAD is rea
 work tree or index is touched. Whatever way the changes are found, they equal a comparison of the whole trees.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -150,7 +150,7 @@ class Repository:
         commit = await self._clone.update(head, self.settings.branch, self._login(), is_damaged=True)
         return await self._compared(Head(commit, head.branch), position, known)
 
-    async def read(self, entries: Sequence[Entry]) -> AsyncIterator[tuple[Entry, bytes]]:
+    async def read(self, entries: Sequence[Entry]) -> AsyncGenerator[tuple[Entry, bytes], None]:
         """The bytes of each entry in order, through one `git cat-file`, one blob in memory at a time.
 
         Close it when leaving early (`contextlib.aclosing`). A blob that the clone turns out to lack makes the clone
@@ -173,8 +173,12 @@ class Repository:
         """The file as tracked at `commit`, or at the newest commit that was fetched. `path` as in `Entry.path`."""
         commit = await self._commit_or_tip(commit)
         name = path_bytes(path)
-        listed = await self._clone.ask(["ls-tree", "-z", "-l", "--full-tree", commit, "--", name])
-        for record in listed.stdout.split(b"\0"):
+        listed = b""
+        if b"\0" not in name and not {b"", b".", b".."} & set(
+            name.split(b"/")
+        ):  # git would see its own places in those
+            listed = (await self._clone.ask(["ls-tree", "-z", "-l", "--full-tree", commit, "--", name])).stdout
+        for record in listed.split(b"\0"):
             told, _, found = record.partition(b"\t")
             if found == name and told.startswith(b"100"):
                 blob, size = told.split()[2:4]
@@ -264,9 +268,10 @@ class Repository:
 
     async def _fetched(self, head: Head) -> str:
         """The commit in the clone: `head`'s, or a newer one that was pushed meanwhile."""
-        if await self._clone.tip() == head.commit:
-            return head.commit
-        return await self._clone.update(head, self.settings.branch, self._login())
+        tip = await self._clone.tip()
+        if tip == head.commit:
+            return tip
+        return await self._clone.update(head, self.settings.branch, self._login(), is_damaged=tip is None)
 
     async def _compared(
         self, head: Head, position: Position | None, known: Mapping[str, str] | None

@@ -1,6 +1,5 @@
 """Repositories over HTTP on loopback, by `git http-backend`, with faults to order."""
 
-import os
 import subprocess
 import threading
 from base64 import b64encode
@@ -28,7 +27,7 @@ class GitServer:
     requests: list[str] = field(default_factory=list)
 
     def __enter__(self) -> Self:
-        self.released = threading.Event()
+        self.asked, self.released = threading.Event(), threading.Event()
         server = self
 
         class Handler(_Handler):
@@ -68,6 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: bytes) -> None:
         self.git.requests.append(f"{self.command} {self.path}")
+        self.git.asked.set()
         if told := self.headers.get("Authorization"):
             self.git.logins_seen.append(told)
         fault = self.git.fault if self.git.only_for in self.path else ""
@@ -122,11 +122,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content[:sent])
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
