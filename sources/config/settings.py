@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from index.embed.base import Api, EmbedSettings, Kind
 from index.errors import CredentialError
-from sources.config.model import Config, Refresh, Repo
+from sources.config.model import Config, Notes, Refresh, Repo
 from sources.credentials import Credentials
 
 if TYPE_CHECKING:
     from ingest.forge.documents import Rules
+    from ingest.forge.notes import NotesSettings
     from ingest.forge.repository import RepoSettings
 
 
@@ -90,3 +91,17 @@ def repo_login(repo: Repo, credentials: Credentials) -> Callable[[], tuple[str, 
         return user, password
 
     return login
+
+
+def notes_settings(notes: Notes) -> "NotesSettings":
+    from ingest.forge.notes import NotesSettings
+
+    return NotesSettings(
+        name=notes.name,
+        root=notes.root,
+        paths=notes.paths,
+        include=notes.include,
+        exclude=notes.exclude,
+        max_file_bytes=notes.max_file_bytes,
+        max_drop_percent=notes.max_drop_percent,
+    )

@@ -1,0 +1,48 @@
+"""What a probe is and what it finds."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+from index.errors import SourcesError
+from sources.config.model import Config
+from sources.credentials import Credentials
+
+
+class Verdict(StrEnum):
+    OK = "ok"
+    WARN = "warn"  # works, with something to know or to do
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One row of the table. `detail` says what was found, `remedy` what to do; never a credential."""
+
+    name: str
+    verdict: Verdict
+    detail: str
+    remedy: str = ""
+
+
+class Probe(Protocol):
+    """Tries one subsystem and reports all of it. Waits for nothing without a bound; writes nothing.
+
+    A fault of the thing probed is a `Finding`, not an error; a `SourcesError` that escapes becomes a row too.
+    """
+
+    async def __call__(self, config: Config, credentials: Credentials, /) -> Sequence[Finding]: ...
+
+
+_REMEDY: Final = re.compile(r"(.*?) \(([^()]*(?:\([^()]*\)[^()]*)*)\)", re.DOTALL)
+
+
+def failure(name: str, error: SourcesError) -> Finding:
+    """The row of an error, whose message ends in its remedy, in brackets."""
+    match = _REMEDY.fullmatch(str(error))
+    detail, remedy = (match[1], match[2]) if match else (str(error), "")
+    if detail.startswith(name):  # the row says it already
+        detail = detail.partition(": ")[2] or detail
+    return Finding(name, Verdict.FAIL, detail, remedy)

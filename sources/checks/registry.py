@@ -1,0 +1,32 @@
+"""Which probes there are, in the order of the table. A new subsystem adds a module and its line here."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from index.errors import SourcesError
+from sources.checks import embedding, machine, notes, repos, secrets
+from sources.checks.base import Finding, Probe, failure
+from sources.config.model import Config
+from sources.credentials import Credentials
+
+PROBES: Final[Mapping[str, Probe]] = {
+    "machine": machine.probe,
+    "credentials": secrets.probe,
+    "embed": embedding.probe,
+    "repositories": repos.probe,
+    "notes": notes.probe,
+}
+
+
+async def check(config: Config, credentials: Credentials, probes: Mapping[str, Probe] = PROBES) -> list[Finding]:
+    """All probes side by side; one that fails as a whole is one row."""
+
+    async def run(name: str, probe: Probe) -> Sequence[Finding]:
+        try:
+            return await probe(config, credentials)
+        except SourcesError as error:
+            return [failure(name, error)]
+
+    found = await asyncio.gather(*(run(name, probe) for name, probe in probes.items()))
+    return [finding for findings in found for finding in findings]

@@ -1,0 +1,116 @@
+"""What a refresh did, as a table and as JSON. Pure. The JSON is a contract: fields are added, never changed."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from ingest.report import Outcome, Report, SourceReport
+from sources.cli.exits import Exit
+from sources.cli.style import PLAIN, Style, one_line, table
+
+VERSION: Final = 1
+_COLOURS: Final = {Outcome.FAILED: "red", Outcome.REMOVED: "yellow", Outcome.UPDATED: "green", Outcome.UNCHANGED: ""}
+
+
+def exit_code(report: Report) -> Exit:
+    """A refused credential has its own code when nothing else failed: waiting does not mend it."""
+    if not report.failed:
+        return Exit.FINE
+    return Exit.CREDENTIAL if all(one.is_credential_fault for one in report.failed) else Exit.SOURCE_FAILED
+
+
+def report_text(report: Report, *, style: Style = PLAIN, is_verbose: bool = False) -> str:
+    """Empty when nothing happened, so that a timer's mail stays empty too; `is_verbose` shows unchanged sources."""
+    shown = [
+        one for one in report.sources if is_verbose or one.outcome is not Outcome.UNCHANGED or one.notes or one.skipped
+    ]
+    blocks = []
+    if shown:
+        blocks.append(
+            table(
+                ("source", "is", "documents", "chunks", "skipped", "time"),
+                [_row(one) for one in shown],
+                style,
+                colours=[_COLOURS[one.outcome] for one in shown],
+            )
+        )
+    tail = list(_tail(report, style))
+    if tail:
+        blocks.append("\n".join(tail))
+    return "\n".join(blocks)
+
+
+def _row(one: SourceReport) -> tuple[str, ...]:
+    chunks = _signed(("+", one.chunks_added), ("~", one.chunks_changed), ("-", one.chunks_removed))
+    documents = _signed(("+", one.documents), ("-", one.documents_removed))
+    return (
+        one.source,
+        one.outcome.value,
+        documents,
+        chunks,
+        str(sum(one.skipped.values()) or ""),
+        f"{one.seconds:.1f} s",
+    )
+
+
+def _signed(*counts: tuple[str, int]) -> str:
+    return " ".join(f"{sign}{count:,}" for sign, count in counts if count)
+
+
+def _tail(report: Report, style: Style) -> Iterable[str]:
+    for one in report.sources:
+        if one.fault:
+            yield style.paint(f"failed: {one_line(one.fault)}", "red")
+        for reason, count in one.skipped.items():
+            yield style.paint(f"skipped in {one.source}: {count:,} × {one_line(reason)}", "dim")
+        for note in one.notes:
+            yield style.paint(f"note on {one.source}: {one_line(note)}", "yellow")
+    vectors = report.vectors
+    if vectors.embedded:
+        yield f"vectors: {vectors.embedded:,} in {vectors.seconds:.1f} s"
+    if vectors.refused:
+        yield style.paint(
+            f"vectors: {vectors.refused:,} texts were refused by the embedder; they are found by words", "yellow"
+        )
+    if vectors.pending:
+        yield style.paint(f"vectors: {vectors.pending:,} pending; the next refresh tries again", "yellow")
+    if vectors.fault:
+        yield style.paint(f"vectors: {one_line(vectors.fault)}", "yellow")
+    for folder in report.uncovered:
+        yield style.paint(f"not covered by any source: {one_line(folder)}", "yellow")
+    if not report.is_erased:
+        yield style.paint("note: a long reader keeps erased pages alive; the next refresh wipes them", "yellow")
+
+
+def report_record(report: Report) -> dict[str, object]:
+    return {
+        "version": VERSION,
+        "exit": int(exit_code(report)),
+        "changed": report.has_changed,
+        "seconds": round(report.seconds, 3),
+        "erased": report.is_erased,
+        "uncovered": list(report.uncovered),
+        "vectors": {
+            "embedded": report.vectors.embedded,
+            "refused": report.vectors.refused,
+            "pending": report.vectors.pending,
+            "fault": report.vectors.fault,
+            "seconds": round(report.vectors.seconds, 3),
+        },
+        "sources": [
+            {
+                "source": one.source,
+                "outcome": one.outcome.value,
+                "documents": one.documents,
+                "documents_removed": one.documents_removed,
+                "chunks_added": one.chunks_added,
+                "chunks_changed": one.chunks_changed,
+                "chunks_removed": one.chunks_removed,
+                "skipped": dict(one.skipped),
+                "notes": list(one.notes),
+                "fault": one.fault,
+                "credential_refused": one.is_credential_fault,
+                "seconds": round(one.seconds, 3),
+            }
+            for one in report.sources
+        ],
+    }
