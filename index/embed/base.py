@@ -94,7 +94,7 @@ class EmbedSettings:
     max_tokens: int = 0  # http: what the model reads at once, if known; used to tell truncation
     connect_timeout_s: float = 2.0
     query_budget_s: float = 2.5  # all attempts together; search goes on lexically afterwards
-    document_timeout_s: float = 120.0  # one attempt: a server may load its model first
+    document_timeout_s: float = 60.0  # one attempt: a server may load its model first
     batch_texts: int = 32
     batch_bytes: int = 64_000
     threads: int = 0  # 0: one for each core this process may use

@@ -4,6 +4,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from index.embed.base import Embedder, EmbedderIdentity, EmbedSettings, Kind, Progress
 from index.errors import ConfigError, EmbedderError
@@ -32,7 +33,7 @@ def open_embedder(
         case Kind.LOCAL:
             return _open_local(settings, progress)
         case Kind.HTTP:
-            raise ConfigError("embed: not yet")
+            return _open_http(settings, client)
 
 
 def _open_local(settings: EmbedSettings, progress: Progress | None) -> Embedder:
@@ -79,6 +80,31 @@ def _open_e5(settings: EmbedSettings, progress: Progress | None) -> Embedder:
         document_prefix=_chosen(settings.document_prefix, IDENTITY.document_prefix),
     )
     return LocalEmbedder(identity, lambda: read_folder(build_e5(cache_dir, progress)), threads=settings.threads)
+
+
+def _open_http(settings: EmbedSettings, client: "httpx.AsyncClient | None") -> Embedder:
+    from index.embed.http import HttpEmbedder
+    from index.embed.prefixes import known_prefixes
+
+    if client is None:
+        raise ValueError("the program's HTTP client must be passed in")
+    address = urlsplit(settings.url)
+    if address.scheme not in ("http", "https") or not address.hostname:
+        raise ConfigError("embed.url: expected http://host:port or https://host (write the base of the service)")
+    if address.username or address.password:
+        raise ConfigError("embed.url: holds a user name or password (put the key into the credential directory)")
+    if not settings.model or settings.dimension is None:
+        missing = "dimension" if settings.model else "model"
+        raise ConfigError(f"embed.{missing}: required with kind http (the server's documentation names it)")
+    query_prefix, document_prefix = known_prefixes(settings.model)
+    identity = EmbedderIdentity(
+        name=settings.model.removesuffix(":latest"),
+        dimension=settings.dimension,
+        query_prefix=_chosen(settings.query_prefix, query_prefix),
+        document_prefix=_chosen(settings.document_prefix, document_prefix),
+        max_tokens=settings.max_tokens,
+    )
+    return HttpEmbedder(settings, identity, client)
 
 
 def _chosen(wanted: str | None, own: str) -> str:
