@@ -24,6 +24,7 @@ UNCLOSED_FENCE: Final = "unclosed-fence"
 """Flag of a chunk that holds a fence nobody closed: what follows may have been meant as text."""
 
 _ADMONITION: Final = re.compile(r"^ {0,3}(?:!!!|\?\?\?\+?|===[!+]?)[ \t]")
+_SHORTCODE: Final = re.compile(r"\s*\{\{[<%]")
 _INDENTED_BY: Final = 4
 _ADMONITIONS_DEEP: Final = 4
 _WORD: Final = re.compile(r"\w")
@@ -109,6 +110,8 @@ def _block(tokens: Sequence[Token], lines: Sequence[str], at: int, close: int, l
         return Block(Shape.QUOTE, first, last, inner=tuple(_fill_gaps(inner, lines, first, last)), flags=flags)
     if token.type == "code_block":
         return Block(Shape.INDENTED, first, last)
+    if token.type == "paragraph_open" and all(map(_SHORTCODE.match, lines[first - 1 : last])):
+        return by_lines(first, last)
     return Block(Shape.OTHER, first, last, flags=flags)
 
 
@@ -178,7 +181,7 @@ def _fill_gaps(blocks: Sequence[Block], lines: Sequence[str], first: int, last: 
             if filled and not any(_WORD.search(line) for line in lines[gap_first - 1 : gap_last]):
                 filled[-1] = _stretched(filled[-1], gap_last)
             else:
-                filled.append(Block(Shape.OTHER, gap_first, gap_last))
+                filled.append(by_lines(gap_first, gap_last))
         if block is None:
             break
         if block.first < at:  # never seen; a parser that answers overlapping blocks must not double lines
@@ -186,6 +189,12 @@ def _fill_gaps(blocks: Sequence[Block], lines: Sequence[str], first: int, last: 
         filled.append(block)
         at = block.last + 1
     return filled
+
+
+def by_lines(first: int, last: int) -> Block:
+    """A block that may be cut between any two lines when it is too big."""
+    inner = tuple(Block(Shape.OTHER, line, line) for line in range(first, last + 1)) if last > first else ()
+    return Block(Shape.OTHER, first, last, inner=inner)
 
 
 def _stretched(block: Block, last: int) -> Block:

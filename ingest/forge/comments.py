@@ -57,6 +57,8 @@ _SLASHES: Final = frozenset(
     }
     | {"scala", "dart", "groovy", "scss", "less"}
 )
+_PYTHON: Final = frozenset({"py", "pyw"})
+_DOCSTRING: Final = re.compile(r"[rRuUbB]{0,2}(?:\"\"\"|''')")
 _LINE_SIGNS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(_HASH, ("#",)),
     **dict.fromkeys(_SLASHES, ("///", "//!", "//")),
@@ -71,7 +73,7 @@ _LINE_SIGNS: Final[dict[str, tuple[str, ...]]] = {
 }
 _BLOCK_SIGNS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     **dict.fromkeys((*_SLASHES, "php", "phtml", "css", "sql", "tf"), (("/*", "*/"),)),
-    **dict.fromkeys(("py", "pyw"), (('"""', '"""'), ("'''", "'''"))),
+    **dict.fromkeys(_PYTHON, (('"""', '"""'), ("'''", "'''"))),
     "ps1": (("<#", "#>"),),
     "lua": (("--[[", "]]"),),
     "hs": (("{-", "-}"),),
@@ -113,7 +115,7 @@ class _Raw:
 def header_comment(text: str, path: str) -> tuple[CommentLine, ...]:
     """The lines of the comment a script begins with, blank ones inside it included; empty when there is none.
 
-    After a comment that is only a licence, the next one counts as well.
+    After a comment that begins as a licence, the next one counts as well, and so does the docstring of a module.
     """
     lines = text.split("\n")
     extension = PurePosixPath(path).suffix.casefold().removeprefix(".")
@@ -125,15 +127,16 @@ def header_comment(text: str, path: str) -> tuple[CommentLine, ...]:
             found.append(CommentLine(kept[0].number - 1, kept[0].number - 1, ""))
         found.extend(kept)
         at = _after_preamble(lines, raw.end)
-        if not _goes_on_after(found):
+        is_docstring_next = extension in _PYTHON and at < len(lines) and _DOCSTRING.match(lines[at])
+        if not is_docstring_next and not _is_not_yet_about_the_script(found):
             break
     return tuple(found) if any(_LETTER.search(line.text) for line in found) else ()
 
 
-def _goes_on_after(found: Sequence[CommentLine]) -> bool:
-    """Whether what was found is not yet what the script says about itself."""
-    text = "\n".join(line.text for line in found)
-    return not text.strip() or (bool(_LICENCE.search(text)) and not any(line.text.isupper() for line in found))
+def _is_not_yet_about_the_script(found: Sequence[CommentLine]) -> bool:
+    """Nothing so far, or only who may copy it."""
+    said = [line.text for line in found if line.text.strip()]
+    return not said or any(map(_LICENCE.search, said[:2]))
 
 
 def _after_preamble(lines: Sequence[str], at: int) -> int:
@@ -150,8 +153,7 @@ def _comment_at(lines: Sequence[str], at: int, extension: str) -> _Raw | None:
         return None
     start = lines[at].lstrip().removeprefix("<?php").lstrip()
     for opening, closing in _BLOCK_SIGNS.get(extension, ()):
-        prefix = re.match(r"[rRuUbB]{0,2}", start) if opening in {'"""', "'''"} else None
-        begun = start[prefix.end() :] if prefix else start
+        begun = start.lstrip("rRuUbB") if extension in _PYTHON else start
         if begun.startswith(opening):
             return _block_comment(lines, at, begun.removeprefix(opening), closing)
     signs = _LINE_SIGNS.get(extension, _SHELL)

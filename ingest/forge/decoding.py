@@ -11,6 +11,7 @@ from typing import Final
 DAMAGED: Final = "damaged-encoding"
 """Flag of a chunk in which some bytes could not be decoded."""
 
+_REPLACEMENT: Final = "\ufffd"
 _LFS_START: Final = b"version https://git-lfs.github.com/spec/"
 _LFS_MAX_BYTES: Final = 1024
 _WIDE_MARKS: Final = (  # the longer ones first: UTF-32 begins like UTF-16
@@ -25,32 +26,44 @@ _WESTERN: Final = frozenset(b"\xe0\xe2\xe5\xe6\xee\xf1\xf4\xf5\xfb\xc0\xc5\xc6\x
 
 
 @dataclass(frozen=True, slots=True)
+class Decoded:
+    """`is_damaged`: some bytes are no text in any encoding we know; a U+FFFD stands in their place."""
+
+    text: str
+    is_damaged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Undecoded:
     """Why a file has no text: `reason` is for people."""
 
     reason: str
 
 
-def decode(data: bytes) -> str | Undecoded:
-    """The text without a byte order mark. What no encoding explains becomes U+FFFD."""
+def decode(data: bytes) -> Decoded | Undecoded:
+    """The text without a byte order mark, or the reason why there is none."""
     if data.startswith(_LFS_START) and len(data) <= _LFS_MAX_BYTES:
         return Undecoded("LFS pointer: the content is not in the repository")
     for mark, encoding in _WIDE_MARKS:
         if data.startswith(mark):
-            return _lines_ended(data.decode(encoding, "replace").replace("\0", "\ufffd"))
+            return _decoded(data.decode(encoding, "replace").replace("\0", _REPLACEMENT))
     if b"\0" in data:
         return Undecoded("binary: holds a NUL byte")
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
-        return _lines_ended(data.decode("utf-8"))
+        return Decoded(_lines_ended(data.decode("utf-8")))
     except UnicodeDecodeError:
-        return _lines_ended(_decode_legacy(data))
+        return _decoded(_decode_legacy(data))
+
+
+def _decoded(text: str) -> Decoded:
+    return Decoded(_lines_ended(text), _REPLACEMENT in text)
 
 
 def _decode_legacy(data: bytes) -> str:
     """UTF-8 with a few broken bytes stays UTF-8; the rest is an 8-bit encoding of central or western Europe."""
     tolerant = data.decode("utf-8", "replace")
-    broken = tolerant.count("\ufffd")
+    broken = tolerant.count(_REPLACEMENT)
     whole = sum(1 for character in tolerant if not character.isascii()) - broken
     if whole >= broken:
         return tolerant

@@ -6,7 +6,7 @@ headings and paths.
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import Final
@@ -79,9 +79,10 @@ def document(
         return Skipped(shown, "not a kind of file that is indexed")
     if len(data) > rules.max_bytes:
         return Skipped(shown, f"too large: {len(data):,} bytes, the limit is {rules.max_bytes:,}")
-    text = decode(data)
-    if isinstance(text, Undecoded):
-        return Skipped(shown, text.reason)
+    decoded = decode(data)
+    if isinstance(decoded, Undecoded):
+        return Skipped(shown, decoded.reason)
+    text = decoded.text
     if form is Form.MARKDOWN and text.count("\n") >= rules.max_lines:
         return Skipped(shown, f"too large: more than {rules.max_lines:,} lines")
     cut = _cut(form, text, path, scrub, rules)
@@ -89,9 +90,11 @@ def document(
         return Skipped(shown, "nothing to index: no comment at the top")
     title = scrub(cut.matter.title or cut.title or _name_as_title(shown, form)).strip()
     document_id = id_of(source, path, scrub)
-    chunks = _chunks(document_id, title, cut.pieces, scrub, rules)
+    chunks = _chunks(document_id, title, cut.pieces, scrub, rules.part_bytes)
     if not chunks:
         return Skipped(shown, "nothing to index: no text")
+    if decoded.is_damaged:
+        chunks = tuple(_flagged(chunk) for chunk in chunks)
     return Document(
         id=document_id,
         source=source,
@@ -145,7 +148,7 @@ def _cut(form: Form, text: str, path: str, scrub: Callable[[str], str], rules: R
 
 
 def _chunks(
-    document_id: DocumentId, title: str, pieces: Iterable[HeaderPiece], scrub: Callable[[str], str], rules: Rules
+    document_id: DocumentId, title: str, pieces: Iterable[HeaderPiece], scrub: Callable[[str], str], part_bytes: int
 ) -> tuple[Chunk, ...]:
     chunks: list[Chunk] = []
     used: dict[tuple[str, ...], int] = {}
@@ -157,7 +160,6 @@ def _chunks(
         below = path[1:] if path and path[0] == title else path
         number = used.get(below, 0)
         used[below] = number + 1
-        flags = (*piece.flags, DAMAGED) if _REPLACEMENT in piece.text else piece.flags
         chunks.append(
             Chunk(
                 id=chunk_id(document_id, "\x1f".join((*below, str(number)))),
@@ -167,11 +169,15 @@ def _chunks(
                 section=cut.section,
                 paragraph=cut.paragraph,
                 lines=(piece.first, piece.last),
-                parts=cut_parts(piece.text, rules.part_bytes),
-                flags=flags,
+                parts=cut_parts(piece.text, part_bytes),
+                flags=piece.flags,
             )
         )
     return tuple(chunks)
+
+
+def _flagged(chunk: Chunk) -> Chunk:
+    return replace(chunk, flags=(*chunk.flags, DAMAGED)) if _REPLACEMENT in chunk.text else chunk
 
 
 def _name_as_title(path: str, form: Form) -> str:

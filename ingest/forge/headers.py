@@ -79,8 +79,8 @@ def header_title(opening: Sequence[CommentLine], path: str) -> str:
             break
         words.append(line.text.strip())
     first = " ".join(words)
-    begins_with_name = first.casefold().startswith((name.casefold(), PurePosixPath(name).stem.casefold()))
-    return shortened(first) if begins_with_name else name
+    spoken = re.escape(name) + "|" + re.escape(PurePosixPath(name).stem)
+    return shortened(first) if re.match(rf"(?:{spoken})(?!\w)", first, re.IGNORECASE) else name
 
 
 def _plain(name: str) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ingest.forge.blocks import Block, Shape
+from ingest.forge.blocks import Block, Shape, by_lines
 from ingest.forge.markdown import Page
 from ingest.forge.packing import Packing, pack
 from ingest.forge.titles import shortened
@@ -32,7 +32,7 @@ def template_page(text: str, packing: Packing) -> Page:
 
 def paragraphs(lines: Sequence[str]) -> list[Block]:
     """Blocks parted by blank lines."""
-    return [_paragraph(first, last) for first, last in _runs(lines)]
+    return [by_lines(first, last) for first, last in _runs(lines)]
 
 
 def _blocks(lines: Sequence[str], *, is_asciidoc: bool) -> Iterator[Block]:
@@ -49,7 +49,7 @@ def _blocks(lines: Sequence[str], *, is_asciidoc: bool) -> Iterator[Block]:
             yield Block(Shape.HEADING, first, first + 1, level=level, title=shortened(line.strip()))
             first += 2
         if first <= last:
-            yield _paragraph(first, last)
+            yield by_lines(first, last)
 
 
 def _is_underlined(lines: Sequence[str], first: int, last: int) -> bool:
@@ -59,11 +59,6 @@ def _is_underlined(lines: Sequence[str], first: int, last: int) -> bool:
     if not _UNDERLINE.match(line) or title[:1].isspace() or len(title) > _MAX_TITLE:
         return False
     return any(map(str.isalnum, title)) and len(line.rstrip()) * 2 > len(title)
-
-
-def _paragraph(first: int, last: int) -> Block:
-    inner = tuple(Block(Shape.OTHER, line, line) for line in range(first, last + 1)) if last > first else ()
-    return Block(Shape.OTHER, first, last, inner=inner)
 
 
 def _runs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
