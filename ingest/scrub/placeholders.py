@@ -1,0 +1,131 @@
+"""One test, for all rules, of what stands where a credential would: masks, references, code, dummy words, our own marker.
+
+A dummy is a value that nobody could log in with because the writer meant the reader to put their own there.
+"""
+
+import re
+from typing import Final
+
+OPEN_MARK: Final = "‹redacted:"
+MARKER: Final = re.compile(r"‹redacted:[a-z0-9-]{1,60}›")
+
+MASK_SIGNS: Final = "*xX•●·∙█▪.…_#?-= "
+MASKED: Final = re.compile(r"\*{3}|x{5}|X{4}|[•●█]{2}|\.{3}|…|#{4}|_{4}|0{12}|(?:%2A){2}", re.I)
+REFERENCE: Final = re.compile(
+    r"""
+      [$%@#]?\{ | \{\{ | \$\( | \$\[ | <% | %\( | %\w+% $ | %[sdqvr]\b | %$
+    | \$[A-Za-z_][\w:]*\W*$ | \$\$?[A-Za-z_]\w*(?:->|::|\[|\.) | \$env: | \$[0-9@*?]$
+    | [<\[(]?(?:your|my|the|some|insert|enter|put|paste|add|replace|set)[ _\-] | [<\[(].*[>\])]$ | <(?!\S*[0-9]\S*$) | &lt;
+    | (?:file|env|vault|ref|arn|op|keyring|secret|secrets|ssm|awssm|gcpsm|doppler|bws|pass|cmd|exec|literal|data|https?):
+    | \.{0,2}/(?:[A-Za-z.~_-][\w.~@-]{0,40}/){1,12} | \.{1,2}/ | ~/ | ~$ | /(?:run|etc|var|home|usr|opt|root|dev|tmp|mnt|srv|proc|secrets?)\b
+    | [A-Za-z]:\\
+    | \\[A-Za-z(\[{]*$ | \[A-Za-z | \[\^ | \\[wdsSWD]
+    """,
+    re.X,
+)
+CALL: Final = re.compile(r"(?:await |new |async )?[A-Za-z_$][\w$]*(?:(?:\.|\?\.|::|->)[A-Za-z_$][\w$]*)*!?(?:\(|\[(?![^\]]*\d{3}))")
+ATTRIBUTE: Final = re.compile(r"[A-Za-z_$][A-Za-z_$]*\d?(?:(?:\.|\?\.|::|->)[A-Za-z_$][A-Za-z_$]*\d?)+(?:\(.*)?")
+FILE_NAME: Final = re.compile(
+    r"[\w@./~-]*\.(?:pem|key|crt|cer|p12|pfx|jks|json|ya?ml|toml|ini|cfg|conf|txt|env|py|js|ts|rb|go|sh|php|md|html?|asc|gpg|kdbx?|pub|csv|log|xml|sql|db|exe|zip|gz|so|java|class|svc|local|com|org|net)",
+    re.I,
+)
+CODE_WORD: Final = re.compile(r"(?:await|new|async|lambda|function|def|return|not|typeof|yield|raise|throw|import|select)\b[\s(:]", re.I)
+PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-žα-ωа-я]+|\d+")
+
+DUMMY: Final = frozenset(
+    """
+    a access admin an and any api app application auth aws azure bar base basic baz bearer blah bot change changed changeit
+    changeme changethis client code config credential credentials customer db default demo dev dummy empty enter env
+    example examples fake false field file fill fixme foo foobar generate generated github gitlab goes here hidden host
+    hostname id in insert invalid is it key keys length login long me missing mock mocked my name new nil no none
+    not null obtain ok old omitted on optional or our own pass passphrase passwd password passwords placeholder please
+    private prod production provide public pw pwd random real redacted removed replace replaced replaceme required sample
+    secret secretkey secrets secure service session set several sha shared sk some something staging stored string strip
+    stripped test tests the this to todo token tokens true type undefined unknown unset unused use user username users value
+    values var variable was with xxx xyz yes you your yours account number text masked censored confidential sanitized
+    obfuscated snip snipped redact secretstring str bytes int bool boolean char varchar any object array list dict map tuple
+    void self super async await const let final static option some nothing uuid hash digest hex encoded encrypted
+    same above below see ask vault keychain keyring inherit include omit origin disabled enabled active inactive wrong
+    correct incorrect expired revoked accepted denied rejected protected forgotten reset confirm confirmation repeat again current
+    next prev previous first last only field label title name hint prompt input output form page link url uri path
+    prefix suffix live pk rk at by of for from generator very super supersecret mysecret mypassword mytoken myapikey yourpassword
+    yourtoken yourapikey yoursecret yourkey apikey apitoken accesstoken authtoken clientsecret somepassword somesecret sometoken
+    thepassword oauth oauth2 jwt ssh rsa pem cert certificate json yaml abc abcd abcdef abcdefg abcdefgh xxxx xxxxx qwerty
+    heslo hesla tvoje vaše zde doplň doplnit změň změnit skryto passwort kennwort hier dein deine dei ihr ihre geheim
+    geändert ändern beispiel contraseña contrasena clave aquí aqui tu su ejemplo secreto cambiar cambiame motdepasse votre mot
+    de passe exemple senha sua exemplo tua esempio password1 hasło haslo twoje przykład wachtwoord jouw пароль ваш
+    пример lösenord ditt adgangskode passord salasana sinun nieuwe nuevo nouveau neu nové
+    lorem ipsum dolor min max between chars characters zeichen znaků caracteres unchanged nochange none specified provided
+    given configured unspecified manual auto automatic automatically generated-by
+    """.split()
+)
+DUMMY_NUMBERS: Final = frozenset("0 1 2 3 4 5 12 123 1234 12345 123456789012 00 000 0000 256 32 16 64 24 48 8".split())
+DUMMY_WHOLE: Final = frozenset(
+    """
+    abc123 abc123def456 abc123xyz abcd1234 a1b2c3 a1b2c3d4 a1b2c3d4e5f6 123abc 1234abcd 0123456789abcdef deadbeef cafebabe
+    0123456789 1234567890 xyz123 foo123 bar123 token123 key123 secret123 test123 user123 mytoken123 12345678-1234-1234-1234-123456789012
+    user:pass user:password username:password admin:password p4ssw0rd passw0rd pa$$w0rd p@ssw0rd s3cr3t s3cret t0ps3cr3t
+    """.split()
+)
+RAMP: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+KEYBOARD: Final = "qwertzuiopasdfghjklyxcvbnm qwertyuiopasdfghjklzxcvbnm"
+
+
+def is_ramp(low: str) -> bool:
+    """`abcdefghij`, `1234567890`: counted or run down the alphabet, however often, as alphabets and fillers are."""
+    if len(low) < 5:
+        return False
+    steps = [ord(b) - ord(a) for a, b in zip(low, low[1:], strict=False)]
+    return sum(step in (0, 1) for step in steps) >= 0.75 * len(steps) and sum(step == 1 for step in steps) > 3
+
+
+def is_repeat(low: str) -> bool:
+    """One short piece over and over: `aaaa`, `deadbeefdeadbeef`, `0000-0000`."""
+    if len(set(low)) <= 2:
+        return True
+    return any(len(low) >= 2 * n and low == (low[:n] * (len(low) // n + 1))[: len(low)] for n in (1, 2, 3, 4, 5, 8))
+
+
+def is_mask(value: str) -> bool:
+    stripped = value.strip(MASK_SIGNS)
+    return not stripped or (len(set(value)) <= 2 and len(value) >= 3) or bool(MASKED.search(value))
+
+
+def is_dummy(value: str) -> bool:
+    """Built from words that stand for a credential: `your-api-key`, `CHANGE_ME`, `insert-client-secret-here`."""
+    low = value.lower()
+    if low in DUMMY_WHOLE or "example" in low or "redacted" in low or "changeme" in low or "placeholder" in low:
+        return True
+    parts = PARTS.findall(value)
+    if not parts:
+        return False
+    covered = sum(map(len, parts))
+    if covered < 0.6 * len(value):
+        return False
+    words = [part.lower() for part in parts]
+    letters = [word for word in words if not word.isdigit()]
+    if not letters:
+        return False
+    known = all(word in DUMMY for word in letters)
+    numbers = all(word in DUMMY_NUMBERS for word in words if word.isdigit())
+    return known and numbers
+
+
+def is_reference(value: str) -> bool:
+    return bool(REFERENCE.match(value) or FILE_NAME.fullmatch(value))
+
+
+def is_code(value: str) -> bool:
+    """An unquoted value that a program computes: a call, an attribute, an index, an expression."""
+    return bool(CALL.match(value) or ATTRIBUTE.fullmatch(value) or CODE_WORD.match(value))
+
+
+def is_placeholder(value: str, *, quoted: bool = False) -> bool:
+    """Quoted values are never code, but they may well be references and dummies."""
+    if OPEN_MARK in value or "‹" in value or "›" in value:
+        return True
+    bare = value.strip(" \t\"'`")
+    if not bare or is_mask(bare) or is_reference(bare) or (not quoted and is_code(bare)):
+        return True
+    low = bare.lower()
+    return is_ramp(low) or is_repeat(low) or is_dummy(bare)

@@ -1,0 +1,23 @@
+"""All rules, the most specific families first: the first rule that finds a span names its kind."""
+
+from typing import Final
+
+from ingest.scrub.model import Rule
+from ingest.scrub.rules import armour, assignments, chats, clouds, commands, forges, generic, headers, matrix, prose, seeds, services, urls
+
+FAMILIES: Final[tuple[tuple[str, tuple[Rule, ...]], ...]] = (
+    ("Private keys", armour.RULES),
+    ("Matrix", matrix.RULES),
+    ("Forges and registries", forges.RULES),
+    ("Clouds and infrastructure", clouds.RULES),
+    ("Chat and workplaces", chats.RULES),
+    ("Payment, mail, AI, monitoring", services.RULES),
+    ("Addresses", urls.RULES),
+    ("Headers", headers.RULES),
+    ("Seeds", seeds.RULES),
+    ("Tokens of any service", generic.RULES),
+    ("Command lines", commands.RULES),
+    ("Assignments", assignments.RULES),
+    ("Sentences", prose.RULES),
+)
+RULES: Final = tuple(rule for _, rules in FAMILIES for rule in rules)

@@ -1,0 +1,222 @@
+"""Private keys in armour: PEM, PGP, OpenVPN, megolm, PuTTY, JWK and bare bodies.
+
+The body goes, the lines that name it stay. A block may be quoted, indented, commented, part of a diff, in one line with
+escaped line ends, cut off before its end or after its beginning.
+"""
+
+import re
+from typing import Final
+
+from ingest.scrub.checksums import is_base58check, is_bech32
+from ingest.scrub.model import NOTHING, Rule, Spans, gate
+from ingest.scrub.placeholders import is_placeholder
+from ingest.scrub.rules.shape import START
+from ingest.scrub.shapes import is_random
+
+GAP: Final = r"(?:\\{1,4}[nrt]|\r\n|\r|\n|&#1[03];|<br\s?/?>|%0[AaDd])"
+PREFIX: Final = r"(?:[ \t>|+#*/;:\-\"',.()]|&gt;|\\t){0,24}?"
+BODY_LINE: Final = re.compile(rf"(?:{GAP}|[ \t])*+{PREFIX}(?P<b>[A-Za-z0-9+/=_\-]{{4,}}+)[ \t\"'+\\,|]*?(?=$|{GAP}|[ \t\"'+,`<)\]}}…\\;&|.])")
+HEADER_LINE: Final = re.compile(rf"(?:{GAP})*+{PREFIX}[A-Z][A-Za-z\-]{{2,20}}: [^\r\n\\]{{0,200}}(?={GAP}|$)")
+END_LINE: Final = re.compile(rf"(?:{GAP}|[ \t])*+{PREFIX}-{{4,5}} ?END\b")
+ENOUGH: Final = 12
+
+
+def body_after(text: str, at: int) -> tuple[int, int] | None:
+    """First and last offset of what follows an opening line; headers such as `Proc-Type:` stay in front of it."""
+    start = end = -1
+    while True:
+        if END_LINE.match(text, at):
+            break
+        header = HEADER_LINE.match(text, at) if start < 0 else None
+        if header:
+            at = header.end()
+            continue
+        line = BODY_LINE.match(text, at)
+        if not line or not is_body(line["b"], start >= 0):
+            break
+        if start < 0:
+            start = line.start("b")
+        at = end = line.end("b")
+    return (start, end) if start >= 0 else None
+
+
+def is_body(piece: str, is_inside: bool) -> bool:
+    """Base64 or hex, not a word of the sentence that follows a block that was cut off."""
+    if piece.startswith("=") and len(piece) == 5:  # the CRC line of PGP
+        return True
+    has_digit = any(c in "0123456789+/" for c in piece)
+    has_inner_capital = any(c.isupper() for c in piece[1:])
+    if len(piece) >= 24:
+        return has_digit or has_inner_capital
+    if not is_inside:
+        return len(piece) >= ENOUGH and is_random(piece, ENOUGH)
+    return piece.endswith("=") or has_digit or (has_inner_capital and any(c.islower() for c in piece))
+
+
+def block(match: re.Match[str], text: str) -> Spans:
+    body = body_after(text, match.end())
+    if not body:
+        return NOTHING
+    value = text[body[0] : body[1]]
+    if len(value) < ENOUGH or is_placeholder(value[:80], quoted=True):
+        return NOTHING
+    return (body,)
+
+
+LINE_BEFORE: Final = re.compile(rf"(?P<b>[A-Za-z0-9+/=]{{24,200}})[ \t\"'\\]*$")
+
+
+def block_before(match: re.Match[str], text: str) -> Spans:
+    """The end of a block whose beginning is not there."""
+    start = end = -1
+    at = match.start()
+    floor = max(0, at - 20_000)
+    while at > floor:
+        cut = max(text.rfind("\n", floor, at), text.rfind("\\n", floor, at) + 1)
+        line = text[max(cut + 1, floor) : at]
+        stripped = line.strip(" \t>|+#*\r\\\"'")
+        if not stripped and end < 0 and cut > floor:
+            at = cut if text[cut] == "\n" else cut - 1
+            continue
+        found = LINE_BEFORE.search(line.rstrip("\r\\ "))
+        short = end < 0 and re.fullmatch(r"[A-Za-z0-9+/]{4,23}={0,2}", stripped) and any(c in "=+/0123456789" for c in stripped)
+        if short:
+            start, end = text.index(stripped, max(cut + 1, floor)), 0
+            end = start + len(stripped)
+        elif found and is_body(found["b"], is_inside=True):
+            begin = max(cut + 1, floor) + found.start("b")
+            end = begin + len(found["b"]) if end < 0 else end
+            start = begin
+        else:
+            break
+        if cut <= floor:
+            break
+        at = cut if text[cut] == "\n" else cut - 1
+    return ((start, end),) if end >= 0 and end - start >= ENOUGH else NOTHING
+
+
+def putty(match: re.Match[str], text: str) -> Spans:
+    body = body_after(text, match.end())
+    return (body,) if body else NOTHING
+
+
+def jwk(match: re.Match[str], text: str) -> Spans:
+    """`d`, `p`, `q` … of a key whose neighbours say that it is one, `k` of a symmetric one."""
+    near = text[max(0, match.start() - 4000) : match.end() + 4000]
+    if not re.search(r"""\\?["']?kty\\?["']?\s*:""", near) or is_placeholder(match["s"], quoted=True):
+        return NOTHING
+    return (match.span("s"),)
+
+
+def drawn_key(match: re.Match[str], text: str) -> Spans:
+    value = match["s"]
+    good = is_bech32(value) or is_base58check(value) or (is_random(value, 40) and not is_placeholder(value, quoted=True))
+    return (match.span("s"),) if good else NOTHING
+
+
+PRIVATE: Final = (
+    r"-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ){0,3}(?:PRIVATE KEY(?: BLOCK)?|SECRET KEY(?: BLOCK)?)(?: BLOCK)?-{0,5}"
+    r"|-{4,5} ?BEGIN (?:MEGOLM SESSION DATA|OpenVPN (?:Static key V1|tls-crypt-v2 (?:client|server) key)|OPENVPN STATIC KEY V1|SSH2 ENCRYPTED PRIVATE KEY|AGE ENCRYPTED FILE KEY)-{0,5}"
+    r"|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----"
+    r"|<(?:RSAKeyValue|tls-crypt-v2)>"
+)
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        name="private-key-block",
+        kind="private-key",
+        why="PEM, OpenSSH, PGP, OpenVPN and megolm exports. The END line is not waited for: people cut keys off.",
+        pattern=re.compile(PRIVATE),
+        gate=gate("", "begin "),
+        finds=(
+            "-----BEGIN RSA PRIVATE KEY-----\n⟦{body:8}⟧\n-----END RSA PRIVATE KEY-----",
+            "> -----BEGIN PGP PRIVATE KEY BLOCK-----\n> Version: GnuPG v2\n> \n> ⟦{body:6,\n> }⟧\n> -----END PGP PRIVATE KEY BLOCK-----\n\nwhy?",
+            'key = "-----BEGIN PRIVATE KEY-----\\n⟦{body:4,\\n}⟧\\n-----END PRIVATE KEY-----\\n"',
+            "cut off:\n-----BEGIN OPENSSH PRIVATE KEY-----\n⟦{body:3}⟧\n…",
+            "+-----BEGIN EC PRIVATE KEY-----\n+⟦{body:3,\n+}⟧\n+-----END EC PRIVATE KEY-----",
+            "-----BEGIN OpenVPN Static key V1-----\n⟦{hex:32}\n{hex:32}\n{hex:32}⟧\n-----END OpenVPN Static key V1-----",
+            "-----BEGIN MEGOLM SESSION DATA-----\n⟦{body:3}⟧\n-----END MEGOLM SESSION DATA-----",
+        ),
+        leaves=(
+            "-----BEGIN RSA PRIVATE KEY-----\n<your key here>\n-----END RSA PRIVATE KEY-----",
+            "-----BEGIN PUBLIC KEY-----\n{body:4}\n-----END PUBLIC KEY-----",
+            "if \"-----BEGIN PRIVATE KEY-----\" not in text: raise ValueError('not a PEM file')",
+            "-----BEGIN CERTIFICATE-----\n{body:4}\n-----END CERTIFICATE-----",
+            "-----BEGIN PGP MESSAGE-----\n\n{body:4}\n-----END PGP MESSAGE-----",
+        ),
+        worst="-----BEGIN RSA PRIVATE KEY-----\nAAAA1AAAAAAA1AAAAAAAAAAAAAAAAA\n",
+        validate=block,
+    ),
+    Rule(
+        name="private-key-tail",
+        kind="private-key",
+        why="The second half of a key, whose first half went into another message.",
+        pattern=re.compile(r"-{4,5} ?END (?:[A-Z0-9]{1,12} ){0,3}(?:PRIVATE KEY|SECRET KEY)|-{4,5} ?END (?:MEGOLM SESSION DATA|OpenVPN Static key V1)"),
+        gate=gate("", "-end ", "- end "),
+        finds=("here is the rest:\n⟦{body:3}⟧\n-----END RSA PRIVATE KEY-----",),
+        leaves=("it ends with -----END RSA PRIVATE KEY-----",),
+        worst="AAAA1AAAAAAA1AAAAAAAAAAAAAAAAA\n-----END RSA PRIVATE KEY-----\n",
+        validate=block_before,
+    ),
+    Rule(
+        name="private-key-body",
+        kind="private-key",
+        why="Bodies without armour: the first bytes of OpenSSH, PKCS#1, PKCS#8 and SEC1 private keys are always the same.",
+        pattern=re.compile(
+            START + r"(?=b3BlbnNzaC1rZXktdjE|MII[A-Za-z0-9+/]{5}IBA[A-Za-z]KC|MII[A-Za-z0-9+/]{2}(?:wI|gI|QI|AI)BA(?:A|D)ANBg|MHcCAQEE|MIGkAgEBB|MIHcAgEBB|MC4CAQAwBQYDK2V|MIGHAgEAMBMG|MIG2AgEAMBAG|"
+            r"MIIE[a-z]{1,2}IBA|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,24}(?:UFJJVkFURSBLRV|BSSVZBVEUgS0|QUklWQVRFIEtF))(?P<s>[A-Za-z0-9+/]{32,}+(?:(?:\r?\n|\\n)[ \t>]{0,12}[A-Za-z0-9+/]{32,}+)*+(?:(?:\r?\n|\\n)[ \t>]{0,12}[A-Za-z0-9+/]{4,31}={0,2}(?![A-Za-z0-9+/ ]))?={0,2})"
+        ),
+        gate=gate("", "b3blbnnzac1rzxktdje", "mii", "mhcca", "mig", "mihca", "mc4caqaw", "ls0tls1crudjti", needs_run=True),
+        finds=("id_ed25519 is ⟦b3BlbnNzaC1rZXktdjEAAAAA{b64:60}\n{b64:70}⟧", "tls.key: ⟦LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t{b64:200}⟧"),
+        leaves=("MIIB... is a certificate", "cert: MIIDXTCCAkWgAwIBAgIJ{b64:100}"),
+        worst="MHcCAQEE",
+    ),
+    Rule(
+        name="putty-key",
+        kind="private-key",
+        why="PuTTY files have no armour lines; the private part is counted in lines.",
+        pattern=re.compile(r"Private-Lines: ?\d{1,4}"),
+        gate=gate("", "private-lines"),
+        finds=("PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\n{b64:64}\nPrivate-Lines: 1\n⟦{b64:48}⟧\nPrivate-MAC: {hex:64}\n",),
+        leaves=("Private-Lines: is followed by their number",),
+        worst="Private-Lines: 1\nAAAA1AAAAAAA1AAAAAAAAAAAAAAAAA\n",
+        validate=putty,
+    ),
+    Rule(
+        name="private-jwk",
+        kind="private-key",
+        why="A JSON Web Key is public until it has d (or p, q, dp, dq, qi) or, when symmetric, k.",
+        pattern=re.compile(r"""\\?["'](?:d|p|q|dp|dq|qi|k)\\?["']\s{0,8}:\s{0,8}\\?["'](?P<s>[A-Za-z0-9_\-]{20,}+)"""),
+        gate=gate("", "kty"),
+        finds=('{"kty":"OKP","crv":"Ed25519","x":"{url64:43}","d":"⟦{url64:43}⟧"}', '{"kty": "oct", "k": "⟦{url64:43}⟧", "alg": "A256CTR"}'),
+        leaves=('{"kty":"RSA","use":"sig","kid":"{alnum:8}","n":"{url64:342}","e":"AQAB"}',),
+        worst='"kty":"d":"',
+        validate=jwk,
+    ),
+    Rule(
+        name="encoded-key",
+        kind="private-key",
+        why="age, Nostr, Bitcoin, Stellar and extended wallet keys: one line, with a checksum.",
+        pattern=re.compile(
+            START + r"(?P<s>AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{20,}+|AGE-PLUGIN-[A-Z0-9\-]{1,20}1[A-Z0-9]{20,}+|nsec1[a-z0-9]{40,}+|[xyztuvYZUV]prv[1-9A-HJ-NP-Za-km-z]{80,120}+|"
+            r"S[A-D][A-Z2-7]{54}|untrusted comment: [a-z ]{0,30}secret key[^\n]{0,80}\n[A-Za-z0-9+/=]{60,}+|RWR[A-Z][A-Za-z0-9+/]{100,}+={0,2}|ed25519:[1-9A-HJ-NP-Za-km-z]{86,90}|ed25519-secret:[A-Za-z0-9+/=]{40,}+|S[UA][A-Z2-7]{56}|"
+            r"PVT_(?:K1|R1|WA)_[1-9A-HJ-NP-Za-km-z]{45,60}|suiprivkey1[a-z0-9]{50,70}|edsk[1-9A-HJ-NP-Za-km-z]{50,94})(?![A-Za-z0-9])"
+        ),
+        gate=gate("nsec", "age-secret-key", "age-plugin", "prv", "secret key", "rwr", "ed25519:", "edsk", "suiprivkey", "pvt_", "sa", "sb", "sc", "sd", "su", needs_run=True),
+        finds=("age key: ⟦{bech32:AGE-SECRET-KEY-}⟧", "> ⟦AGE-SECRET-KEY-1{upper:58}⟧", "⟦{bech32:nsec}⟧"),
+        leaves=("# public key: {bech32:age}", "{bech32:npub}", "ed25519:JDJLTAQFEW {b64:43}", "zpub{base58:107}"),
+        worst="AGE-SECRET-KEY-1",
+        validate=drawn_key,
+    ),
+    Rule(
+        name="wif-key",
+        kind="private-key",
+        why="Bitcoin's wallet import format, which only its checksum tells from any other base 58.",
+        pattern=re.compile(START + r"(?P<s>[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51})(?![0-9A-Za-z])"),
+        gate=gate("wif wallet btc bitcoin dumpprivkey importprivkey", "private key"),
+        finds=(),
+        leaves=("private key: K{base58:51}x",),
+        worst="5",
+        validate=lambda match, text: (match.span("s"),) if is_base58check(match["s"]) else NOTHING,
+    ),
+)

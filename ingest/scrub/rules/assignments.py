@@ -1,0 +1,167 @@
+"""Names with values: .env, YAML, JSON, TOML, INI, XML, shell, code, tables, connection strings, calls.
+
+A key word is found first; then the whole name around it is read and judged (`ingest.scrub.names`), the sign after it, and
+the value (`ingest.scrub.slots`). Nothing is matched across lines, apart from a value on an indented line of its own.
+"""
+
+import re
+from typing import Final
+
+from ingest.scrub.model import NOTHING, Rule, Spans, gate
+from ingest.scrub.names import Slot, slot_of
+from ingest.scrub.rules.words import GATE_PARTS, GATE_WORDS, STEM, WIDE_STEMS
+from ingest.scrub.shapes import is_random
+from ingest.scrub.slots import is_credential, read_value
+
+LONGEST_NAME: Final = 64
+CLOSERS: Final = r"(?:\\{0,4}[\"'`]|[\])}”»“’*_:]{1,3}(?=[\s=:\"'`|>]|$)|&(?:quot|\#34|\#39|apos);|</(?:b|strong|code|em|td|th|label|dt|span|key|name|kbd|p)>){0,3}+"
+SIGN: Final = re.compile(
+    rf"""
+    (?P<close>{CLOSERS})[ \t\u00a0]{{0,40}}+
+    (?:
+      (?P<annotated>:[ \t]{{0,4}}(?:[a-z_][\w.]{{0,24}}+(?:\[[\w., |]{{0,30}}\]|<[\w., ]{{0,30}}>)?(?:[ ]?\|[ ]?\w{{1,12}}){{0,2}}|&'?\w{{0,8}}[ ]?str)[ \t]{{0,4}}=(?![=>~]))
+    | (?P<equal>(?::=|\?=|\+=|<-|=>|==>|-?->|=(?![=>~])|[→⇒⟶＝])(?:[ \t]{{0,4}}\\?\r?\n)?)
+    | (?P<colon>(?:::?|：)(?![:/]{{2}})(?:=)?(?P<down>[ \t]{{0,8}}(?:[|>][-+]?)?[ \t]{{0,8}}\r?\n[ \t>]{{1,24}}+(?![-\w.]{{1,40}}[:=]))?)
+    | (?P<value>(?:value|content|data-value|default|val)[ \t]{{0,3}}=[ \t]{{0,3}}(?=["'&]))
+    | (?P<element>/?>[ \t]{{0,4}}(?:\r?\n[ \t]{{0,24}})?(?:<(?:string|value|td|code|dd|span|b|strong|pre|kbd|tt|input[^>]{{0,80}}value=)[^<>]{{0,40}}>?[ \t]{{0,4}}){{0,2}}(?=\S))
+    | (?P<string>(?:\r?\n[ \t]{{0,24}})?<(?:string|value|td|dd|code)>)
+    | (?P<comma>,[ \t]{{0,8}}(?:\r?\n[ \t]{{0,24}})?(?=["'`&\\rbu@]))
+    | (?P<env>,?(?:[ \t]{{0,4}}\r?\n)?[ \t,]{{0,24}}\\{{0,2}}["']?(?:value|val|content|default)\\{{0,2}}["']?[ \t]{{0,3}}[:=]{{1,2}}[ \t]{{0,8}})
+    | (?P<block>\{{[ \t]{{0,4}}\r?\n(?:[^\n}}]{{0,120}}\n){{0,4}}?[ \t]{{0,16}}(?:default|value)[ \t]{{0,8}}=[ \t]{{0,4}})
+    | (?P<pipe>\|(?!\|)[ \t]{{0,40}})
+    | (?P<paren>[(\[]\s{{0,2}}(?![(\[]))
+    | (?P<dash>[-–—][ \t]{{1,4}})
+    | (?P<blank>(?<=[ \t\u00a0]))
+    )
+    [ \t\u00a0]{{0,40}}+
+    """,
+    re.X | re.I,
+)
+SIGNS: Final = {
+    "annotated": "=", "equal": "=", "colon": ":", "value": "=", "element": "=", "string": "=", "comma": ",", "env": ":", "block": "=", "pipe": "|", "paren": "(", "dash": "-",
+    "blank": " ",
+}  # fmt: skip
+NAME_RIGHT: Final = re.compile(r"(?:[\w\-$]|\.(?=\w)){0,60}+")
+WORD_BEFORE: Final = re.compile(r"[^\W_][\w'’/]*$")
+AFTER_NAME: Final = re.compile(r"[ \t]+(?:(?:de|del|d|da|do|di|la|le|der|die|das|von|für|fürs|to|of|for|z|ze|k|ke|na|od|pro|für|pour|para|per)['’ ])?[ ]?(?:api|access|app|bot|client|root|admin|user)(?=[ ]?[:=])", re.I)
+SETTERS: Final = re.compile(
+    r"(?:^|[\s\"'`;&|(])(?:env|arg|setx(?:\.exe)?|set -[a-z]{1,3}|set|(?:config|conf|secret|secrets|variable|env|vars?|configure) (?:set|add|create|put)(?: --?[\w-]{1,20}){0,2}|git config(?: --\w{1,8})?|setenv|defaults write [\w.]{1,60}|"
+    r"password|login \S{1,80}|user \S{1,60}|account|connect \S{1,40}|psk|iw\w+)[ \t]+[\"']?$",
+    re.I,
+)
+STANDING: Final = frozenset("requirepass masterauth _authtoken secretaccesskey aws_secret_access_key aws_session_token".split())
+
+
+def name_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """The identifier that holds the key word."""
+    floor = max(0, start - LONGEST_NAME)
+    while start > floor and ((c := text[start - 1]).isalnum() or c in "_-$" or (c == "." and start > 1 and text[start - 2].isalnum())):
+        if c in "nrt" and start > 1 and text[start - 2] == "\\":
+            break
+        start -= 1
+    right = NAME_RIGHT.match(text, end)
+    return start, right.end() if right else end
+
+
+def words_before(text: str, start: int) -> str:
+    """Up to two words that may qualify the name: "API key", "AWS secret access key"."""
+    found: list[str] = []
+    at = start
+    for _ in range(3):
+        if at < 2 or text[at - 1] not in " \u00a0-" or not (text[at - 2].isalnum()):
+            break
+        match = WORD_BEFORE.search(text, max(0, at - 26), at - 1)
+        if not match:
+            break
+        found.insert(0, match[0])
+        at = match.start()
+    return " ".join(found)
+
+
+def judge(name: str, qualifiers: str) -> Slot | None:
+    """The name alone, or with the words before it where it is a bare key word."""
+    slot = slot_of(name)
+    if not qualifiers:
+        return slot
+    full = slot_of(f"{qualifiers} {name}")
+    if slot is None or full is None:
+        return full if slot is None or slot is not Slot.PASSWORD else slot
+    return min(slot, full)
+
+
+def assignment(match: re.Match[str], text: str) -> Spans:
+    start, end = name_around(text, match.start(), match.end())
+    while end > match.end() and text[end - 1] in "-*_":
+        end -= 1
+    sign_match = SIGN.match(text, end)
+    if not sign_match:
+        return NOTHING
+    sign = SIGNS[sign_match.lastgroup or "blank"] if sign_match.lastgroup in SIGNS else sign_of(sign_match)
+    name = text[start:end].strip("-$")
+    dashes = text[max(0, start - 2) : start].endswith(("-", "/")) or text[start:end].startswith("-")
+    qualifiers = "" if dashes else words_before(text, start)
+    slot = judge(name, qualifiers)
+    if slot is None:
+        return NOTHING
+    if sign == "," and not sign_match["close"]:
+        return NOTHING
+    if sign == "=" and sign_match["element"] and not text[:start].endswith(("<", "key>", "name>", ">", ":", '"', "'")):
+        return NOTHING
+    value = read_value(text, sign_match.end())
+    if value is None:
+        return NOTHING
+    if sign == " ":
+        return (value.start, value.end) and blank_separated(text, start, name, slot, value.start, value.end, dashes=dashes, quoted=value.quoted)
+    if sign == "=" and sign_match["equal"] and "\n" in sign_match["equal"] and not is_random(value.text, 12):
+        return NOTHING
+    if sign == ":" and sign_match["down"] and not (is_random(value.text, 12) or value.quoted):
+        return NOTHING
+    full_name = f"{qualifiers} {name}".strip() if qualifiers and name.islower() else name
+    return ((value.start, value.end),) if is_credential(slot, value, name=full_name, sign=sign) else NOTHING
+
+
+def sign_of(match: re.Match[str]) -> str:
+    return next(sign for group, sign in SIGNS.items() if match[group] is not None)
+
+
+def blank_separated(text: str, start: int, name: str, slot: Slot, first: int, last: int, *, dashes: bool, quoted: bool) -> Spans:
+    """`--token X`, `ENV API_KEY X`, `requirepass X`; elsewhere a blank is no sign, unless what follows was drawn."""
+    value = read_value(text, first - 1 if quoted else first)
+    if value is None:
+        return NOTHING
+    is_set = dashes or name.lower() in STANDING or bool(SETTERS.search(text, max(0, start - 90), start))
+    if is_set:
+        return ((first, last),) if is_credential(slot, value, name=name, sign="=" if dashes or quoted else "-") else NOTHING
+    drawn = len(value.text) >= 20 and is_random(value.text, 20) and any(c.isdigit() for c in value.text) and "/" not in value.text[:1]
+    if drawn and slot is not Slot.PASSWORD and is_credential(slot, value, name=name, sign=" ") and "://" not in value.text and value.text.count("/") < 3:
+        return ((first, last),)
+    return NOTHING
+
+
+PATTERN: Final = re.compile(STEM)
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        name="assignment",
+        kind="secret",
+        why="Most credentials have no shape of their own; the name beside them is all there is.",
+        pattern=PATTERN,
+        gate=gate(GATE_WORDS, *GATE_PARTS, *WIDE_STEMS),
+        finds=(
+            "DB_PASSWORD=⟦{chosen}⟧", "password: ⟦{signs:16}⟧", '{"client_secret": "⟦{alnum:40}⟧"}', "export APP_SECRET=⟦{b64:43}=⟧", 'userPassword: "⟦{weak}⟧"', "<password>⟦{lower:12}⟧</password>",
+            "'password' => '⟦{chosen}⟧',", "heslo k wifi: ⟦{chosen}⟧", "Passwort: `⟦{signs:16}⟧`", "contraseña: ⟦{chosen}⟧", '<add key="CF_API_TOKEN" value="⟦{url64:40}⟧" />',
+            'System.setProperty("AS_TOKEN", "⟦{alnum:64}⟧");', 'variable "db_password" {\n  default = "⟦{chosen}⟧"\n}', "ENV DATADOG_APP_KEY ⟦{hex:40}⟧", "set -x API_TOKEN ⟦{alnum:40}⟧", "encryption_key:\n  ⟦{b64:43}=⟧\n",
+            "- name: DB_PASSWORD\n  value: ⟦{chosen}⟧", "API_KEY=&quot;⟦{alnum:32}⟧&quot;", '{\\"api_key\\":\\"⟦{hex:32}⟧\\"}', "| api token | ⟦{hex:40}⟧ |", "mot de passe : ⟦{chosen}⟧", "пароль: ⟦{chosen}⟧", "密码：⟦{chosen}⟧",
+            "Server=db;User Id=web;Password=⟦{alnum:16}⟧;Encrypt=true", "const apiKey: string = '⟦{alnum:32}⟧'", "--db-password ⟦{chosen}⟧ --port 1", "spring.datasource.password=⟦{chosen}⟧",
+        ),
+        leaves=(
+            "password=password", "token = os.environ[\"MATRIX_TOKEN\"]", "max_new_tokens: 512", "password_file: /run/secrets/db_password", "public_key = load_public_key(path)", "cache key: v2-pip-{hex:64}",
+            "access key: Alt+Shift+K", "MYSQL_ROOT_PASSWORD: changeme", "password: z.string().min(12),", "self.password = password", "POSTGRES_PASSWORD: ${POSTGRES_PASSWORD:?set it}", "token: abc123",
+            "password: see the vault", "Passwort: mindestens 12 Zeichen", "tajemník: Petr Novák", "compass: north", "secret: web-tls", '"password": {"type": "string", "format": "password"}', "password_hash TEXT NOT NULL,",
+            'sender_key: "{b64:43}"', "password: ‹redacted:secret›", "PASS: 128 FAIL: 0",
+        ),
+        worst="password=",
+        validate=assignment,
+        is_folded=True,
+    ),
+)

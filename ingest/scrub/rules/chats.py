@@ -1,0 +1,60 @@
+"""Tokens of chat and social services."""
+
+from typing import Final
+
+from ingest.scrub.model import Rule, gate
+from ingest.scrub.rules.shape import drawn, not_placeholder, token
+
+RULES: Final[tuple[Rule, ...]] = (
+    token(
+        "slack-token",
+        "Bot, user, app, workflow, refresh and legacy tokens of Slack.",
+        r"(?:xox[a-z](?:\.xox[a-z])?|xapp|xwfp)-(?P<b>[A-Za-z0-9\-_%+/=]{16,}+)",
+        gate("xoxa xoxb xoxc xoxd xoxe xoxo xoxp xoxr xoxs xapp xwfp"),
+        ("SLACK=⟦xoxb-{digits:12}-{digits:13}-{alnum:24}⟧", "x: '⟦xapp-1-A{upper:10}-{digits:13}-{hex:64}⟧'", "⟦xoxe.xoxp-1-{alnum:160}⟧"),
+        ("SLACK_BOT_TOKEN=xoxb-your-token-here", "re.compile(r'xox[a-z]-\\w+-\\w+')", "xoxo, Jana"),
+        worst="xoxb-",
+    ),
+    token(
+        "discord-bot-token",
+        "The first part of a Discord token is the bot's id in base64, the last the key.",
+        r"(?:mfa\.[A-Za-z0-9_\-]{60,90}+|[MNO][A-Za-z0-9_\-]{22,28}\.[A-Za-z0-9_\-]{6,7}\.(?P<b>[A-Za-z0-9_\-]{27,45}+))",
+        gate("", "."),
+        ("client.run('⟦MTIz{alnum:20}.{alnum:6}.{url64:38}⟧')",),
+        ("My.class.names", "NNNNNNNNNNNNNNNNNNNNNNNN.NNNNNN.NNNNNNNNNNNNNNNNNNNNNNNNNNN"),
+        worst="M" + "a" * 24 + ".aaaaaa.",
+        validate=not_placeholder,
+    ),
+    token(
+        "telegram-bot-token",
+        "Bot id, colon, 35 characters; in a URL the word bot precedes it.",
+        r"(?<![0-9])[0-9]{7,11}:(?P<b>A[A-Za-z0-9_\-]{32,38}+)(?![A-Za-z0-9_])",
+        gate("", ":a"),
+        ("see <⟦{digits:10}:AA{url64:33}⟧>", "https://api.telegram.org/bot⟦{digits:10}:AA{url64:33}⟧/getMe"),
+        ("12345678:Abend", "port 12345678:A"),
+        worst="1234567890:A",
+        kind="telegram-bot-token",
+    ),
+    token(
+        "facebook-token",
+        "Access tokens of Facebook, Instagram, Threads and WhatsApp.",
+        r"(?:EAA[A-Z]?|IG[A-Z]{2}|TH[A-Z]{2}|EAAC|GG\|\d{6,20}\|)(?P<b>[A-Za-z0-9]{60,}+)",
+        gate("", "eaa", "igq", "igaa", "thaa", "gg|"),
+        ("fb: ⟦EAAC{alnum:160}⟧",),
+        ("EAA stands for experimental amateur aircraft",),
+        worst="EAA",
+    ),
+    token(
+        "social-token",
+        "Twitter/X bearer tokens, LinkedIn, Twitch OAuth, Mastodon-like, Notion, Linear, Airtable, Figma, Dropbox, Asana and other workplaces.",
+        r"(?:A{12,24}(?=[A-Za-z0-9%]{24})|WPL_AP\d\.|oauth:(?=[a-z0-9]{30})|secret_(?=[A-Za-z0-9]{43}\b)|ntn_|lin_(?:api|oauth|wh)_|pat(?=[A-Za-z0-9]{14}\.[a-f0-9]{64})|"
+        r"key(?=[A-Za-z0-9]{14}\b(?=.{0}))|fig(?:d|o|oh|or|ur|u)_|sl\.(?:u\.)?|[12]/\d{10,20}(?:/\d{10,20})?:|pk_\d{5,10}_|figma_|CFPAT-|shp(?:at|ca|pa|ss|ua)_|"
+        r"atlas_|tly-|miro_|pat-(?:na|eu)\d-|zd_|ics_|trello_|ATTA|00D(?=[A-Za-z0-9]{12,15}!)|dG9r(?=Om|Zn|[A-Za-z0-9]{30}))(?P<b>[A-Za-z0-9_\-%.!+/=]{20,}+)",
+        gate("wpl oauth secret ntn lin pat key figd figo figoh figor figur figu sl cfpat shpat shpca shppa shpss shpua pk miro trello tly atta",
+             "aaaaaaaaaaaa", "1/1", "2/1", "00d", "dg9r"),
+        ("notion: ⟦ntn_{alnum:46}⟧", "LINEAR=⟦lin_api_{alnum:40}⟧", "shopify ⟦shpat_{hex:32}⟧", "⟦figd_{url64:40}⟧", "airtable ⟦pat{alnum:14}.{hex:64}⟧"),
+        ("ntn_ prefix", "secret_garden_chapter_02", "key takeaways: small batches, clear owners", "lin_api_client_generator_settings"),
+        worst="AAAAAAAAAAAAAAAAAAAAAAAA",
+        validate=drawn(20),
+    ),
+)

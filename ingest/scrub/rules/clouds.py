@@ -1,0 +1,191 @@
+"""Keys and tokens of clouds, hosting and infrastructure."""
+
+import re
+from typing import Final
+
+from ingest.scrub.model import NOTHING, Rule, Spans, gate
+from ingest.scrub.placeholders import is_placeholder
+from ingest.scrub.rules.shape import START, drawn, not_placeholder, token
+from ingest.scrub.shapes import is_random
+
+SECRET_AFTER_ID: Final = re.compile(r"(?<![A-Za-z0-9/+=])(?P<s>[A-Za-z0-9/+]{40}+)(?![A-Za-z0-9/+=])")
+FAR: Final = 160
+
+
+def access_key(match: re.Match[str], text: str) -> Spans:
+    """The id, and a bare 40-character secret soon after it: people paste the two together."""
+    if is_placeholder(match["s"], quoted=True) or len(set(match["b"])) < 6 or match["b"].isalpha() and is_word(match["b"]):
+        return NOTHING
+    spans = [match.span("s")]
+    pair = SECRET_AFTER_ID.search(text, match.end(), match.end() + FAR)
+    if pair and is_random(pair["s"], 40) and any(c.isupper() for c in pair["s"]):
+        spans.append(pair.span("s"))
+    return tuple(spans)
+
+
+def is_word(text: str) -> bool:
+    return sum(c in "AEIOU" for c in text) > 0.45 * len(text)
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    token(
+        "aws-access-key",
+        "Ids of AWS keys (long-lived and temporary), with the secret where it follows bare.",
+        r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])(?P<b>[A-Z2-7]{16})(?![A-Za-z0-9])",
+        gate("", "akia", "asia", "abia", "acca", "a3t"),
+        ("AWS_ACCESS_KEY_ID=⟦AKIA{base32:16}⟧", "| ⟦AKIA{base32:16}⟧ | ⟦{b64:40}⟧ |"),
+        ("AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE", "AKIRA 1988", "`AKIA\\w{16}\\b` is a crude pattern"),
+        worst="AKIA",
+        validate=access_key,
+    ),
+    token(
+        "aws-session-token",
+        "Session tokens of STS and keys of Bedrock: long, and begin with an encoded version.",
+        r"(?:IQoJb3JpZ2lu|FwoGZXIvYXdz|AgoJb3JpZ2lu|FQoGZXIvYXdz|ABSKQmVkcm9ja0FQSUtleS|bedrock-api-key-)(?P<b>[A-Za-z0-9+/=_\-%]{20,}+)",
+        gate("", "iqojb3jpz2lu", "fwogzxivyxdz", "agojb3jpz2lu", "fqogzxivyxdz", "abskqmvkcm9ja0fqsutles", "bedrock-api-key"),
+        ("aws_session_token = ⟦IQoJb3JpZ2lu{b64:300}⟧",),
+        ("IQoJb3JpZ2lu is where it begins",),
+        worst="IQoJb3JpZ2lu",
+    ),
+    token(
+        "google-api-key",
+        "Keys of Google APIs, Maps, Firebase and Gemini.",
+        r"AIza(?P<b>[A-Za-z0-9_\-]{24,80}+)",
+        gate("", "aiza"),
+        ("terraform apply -var 'google_api_key=⟦AIza{url64:35}⟧'", "key=⟦AIzaSy{url64:33}⟧&libraries=places"),
+        ("AIzawa", "AIzaSyXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX is where yours goes"),
+        worst="AIza",
+    ),
+    token(
+        "google-oauth-token",
+        "Client secrets, access tokens and refresh tokens of Google.",
+        r"(?:GOCSPX-(?P<b>[A-Za-z0-9_\-]{16,}+)|ya29\.[A-Za-z0-9_\-.]{20,}+|1//0[A-Za-z0-9_\-]{20,}+|4/0A[A-Za-z0-9_\-]{30,}+)",
+        gate("gocspx ya", "1//0", "4/0a"),
+        ("GOOGLE_SECRET=⟦GOCSPX-{url64:28}⟧", "token: ⟦ya29.a0{url64:160}⟧", "refresh ⟦1//0{url64:90}⟧"),
+        ("GOCSPX-your-client-secret-goes-here", "http://example.org/1//0"),
+        worst="ya29.",
+        validate=not_placeholder,
+    ),
+    token(
+        "azure-secret",
+        "Client secrets of Entra ID; the third to fifth characters are fixed.",
+        r"[A-Za-z0-9_~.\-]{3}\dQ~(?P<b>[A-Za-z0-9_~.\-]{31,34})(?![A-Za-z0-9_~\-])",
+        gate("", "q~"),
+        ("ARM_CLIENT_SECRET=⟦q8q8Q~{alnum:34}⟧",),
+        ("the value has Q~ inside",),
+        worst="aaa8Q~",
+    ),
+    token(
+        "azure-key",
+        "Keys of storage accounts, service bus, functions and Cosmos carry a mark in fixed places.",
+        r"[A-Za-z0-9/+]{33,76}(?:\+AStA|\+ASbA|AzSeA|AzFu[A-Za-z0-9]{2}|ACDbA|\+AEhA|\+ABaA|\+AMCA|\+ARmA|AIoTA|APIMA|AzCaA|AzFunA|ACRA)(?P<b>[A-Za-z0-9+/]{5,12}={0,2})",
+        gate("", "+asta", "+asba", "azsea", "azfu", "acdba", "+aeha", "+abaa", "+amca", "+arma", "aiota", "azcaa"),
+        ("key1 ⟦{b64:76}+AStA{b64:6}==⟧",),
+        ("the mark is +AStA",),
+        worst="a" * 60 + "/",
+        validate=not_placeholder,
+    ),
+    token(
+        "digitalocean-token",
+        "Personal, OAuth and refresh tokens of DigitalOcean.",
+        r"do[opr]_v1_(?P<b>[a-f0-9]{24,}+)",
+        gate("dop doo dor"),
+        ("DIGITALOCEAN_TOKEN=⟦dop_v1_{hex:64}⟧",),
+        ("doo_wop_songs_of_the_fifties", "dop_v1_..."),
+        worst="dop_v1_",
+    ),
+    token(
+        "alibaba-key",
+        "Key ids of Alibaba and Tencent Cloud and of Yandex; their secrets are found by name.",
+        r"(?:LTAI(?=[A-Za-z0-9]*[0-9])|AKID(?=[A-Za-z0-9]*[0-9])|AKLT|YC[ABNP](?=[A-Za-z0-9_\-]{30})|AQVN|y0_Ag|t1\.9eu)(?P<b>[A-Za-z0-9_\-.]{12,260}+)",
+        gate("", "ltai", "akid", "aklt", "yca", "ycb", "ycn", "ycp", "aqvn", "y0_ag", "t1.9eu"),
+        ("accessKeyId: ⟦LTAI{alnum:20}⟧", "AKID: ⟦AKID{alnum:32}⟧", "IAM ⟦AQVN{alnum:38}⟧"),
+        ("LTAI is a prefix", "AKIDs are listed in the console", "the AQVN family"),
+        worst="LTAI",
+        validate=drawn(12),
+    ),
+    token(
+        "hosting-token",
+        "Fly, Render, Railway-like, Netlify, Vercel, Linode-like, Scaleway, Hetzner DNS, Supabase, PlanetScale, Neon, Cloudflare scoped, Doppler.",
+        r"(?:fo1_|FlyV1 fm[12][a-z]?_|fm[12][ar]?_|rnd_|rlwy_|nf[pcou]_|vercel_|vc[piark]_|sbp_|sb_secret_|pscale_(?:tkn|pw|oauth)_|napi_|neon_|"
+        r"cfat_|cfut_|cfk_|v1\.0-(?=[a-f0-9]{24}-)|dp\.(?:pt|st|sa|ct|scim|audit|said)\.(?:[a-z0-9_\-]{2,35}\.)?|SCW(?=[A-Z0-9]{17}\b)|"
+        r"exo_|EXO(?=[a-f0-9]{24})|ory_(?:at|rt|ac|st|pat)_|tfp_|upstash_|turso_|xata_|xau_|edb_|sbr_)(?P<b>[A-Za-z0-9_\-+/=,]{16,}+)",
+        gate("fo flyv fm rnd rlwy nfp nfc nfo nfu vercel vcp vci vca vcr vck sbp pscale napi neon cfat cfut cfk dp exo ory tfp upstash turso xata xau sb edb",
+             "v1.0-", "scw", "exo"),
+        ("DOPPLER_TOKEN=⟦dp.pt.{alnum:43}⟧", "origin ca key ⟦v1.0-{hex:24}-{hex:146}⟧.", "⟦nfp_{alnum:36}⟧", "SUPABASE=⟦sbp_{hex:40}⟧", "db ⟦pscale_pw_{url64:43}⟧"),
+        ("v1.0-rc.4 is out", "rnd_seed_from_the_environment", "sb_secret_key_rotation_is_documented"),
+        worst="dp.pt.",
+    ),
+    token(
+        "databricks-token",
+        "Personal tokens of Databricks; a number may follow after a dash.",
+        r"dapi(?P<b>[a-f0-9]{24,40})(?:-\d{1,3})?(?![A-Za-z0-9])",
+        gate("", "dapi"),
+        ("Databricks: ⟦dapi{hex:32}-3⟧", "(⟦dapi{hex:32}⟧)"),
+        ("dapi is the prefix",),
+        worst="dapi",
+    ),
+    token(
+        "vault-token",
+        "Service, batch and recovery tokens of HashiCorp Vault and OpenBao.",
+        r"(?:hv[sbr]|[sbr](?=\.[A-Za-z0-9]{24}(?![A-Za-z0-9_\-.])))\.(?P<b>[A-Za-z0-9_\-]{18,}+)",
+        gate("hvs hvb hvr s b r"),
+        ("vault login ⟦hvs.{url64:90}⟧", "it's ⟦hvs.{alnum:24}⟧.", "VAULT_TOKEN=⟦s.{alnum:24}⟧"),
+        ("hvs. is the prefix", "r.transformation_of_everything"),
+        worst="hvs.",
+    ),
+    token(
+        "terraform-token",
+        "Tokens of Terraform Cloud have a fixed middle.",
+        r"[A-Za-z0-9]{10,20}\.atlasv1\.(?P<b>[A-Za-z0-9_\-=]{30,}+)",
+        gate("atlasv"),
+        ('token = "⟦{alnum:14}.atlasv1.{url64:67}⟧"',),
+        ("the middle is .atlasv1.",),
+        worst="aaaaaaaaaaaaaaaa.",
+    ),
+    token(
+        "tailscale-key",
+        "Auth, API, client and webhook keys of Tailscale; whoever has one joins the network.",
+        r"tskey-(?:[a-z]{2,10}-)?(?P<b>[A-Za-z0-9]{8,}+(?:-[A-Za-z0-9]{8,}+)?)",
+        gate("tskey"),
+        ("tailscale up --authkey ⟦tskey-auth-{alnum:17}-{alnum:32}⟧ --ssh",),
+        ("tskey-auth-... goes here", "tskey-client keys expire"),
+        worst="tskey-auth-",
+    ),
+    Rule(
+        name="swarm-or-kubeadm-token",
+        kind="cluster-token",
+        why="Join tokens of Docker Swarm, K3s, kubeadm and Talos let a machine into the cluster.",
+        pattern=re.compile(
+            START + r"(?P<s>SWMTKN-1-[a-z0-9]{40,60}-[a-z0-9]{20,30}|K10[a-f0-9]{64}::(?:server|node|[a-z0-9]{6})[:.][A-Za-z0-9.]{16,80}|"
+            r"[a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9.])"
+        ),
+        gate=gate("swmtkn kubeadm bootstrap", "k10", "--token"),
+        finds=(
+            "docker swarm join --token ⟦SWMTKN-1-{lower:50}-{lower:25}⟧ 10.0.0.1:2377",
+            "kubeadm join 10.0.0.1:6443 --token ⟦{lower:6}.{lower:16}⟧ --discovery-token-ca-cert-hash sha256:{hex:64}",
+        ),
+        leaves=("SWMTKN-1-... is printed by docker swarm", "kubeadm join <host> --token <token>"),
+        worst="kubeadm aaaaaa.",
+        validate=drawn(16),
+    ),
+    token(
+        "bitwarden-secret",
+        "Access tokens of Bitwarden Secrets Manager: id, client secret and key in one.",
+        r"0\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.(?P<b>[A-Za-z0-9]{30}:[A-Za-z0-9+/]{22,24}={0,2})",
+        gate("", "0."),
+        ("BWS_ACCESS_TOKEN=⟦0.{uuid}.{alnum:30}:{b64:22}==⟧",),
+        ("version 0.{hex:8}", "0.5f"),
+        worst="0.",
+        validate=not_placeholder,
+    ),
+    token(
+        "password-manager-token",
+        "Service accounts of 1Password, Infisical, Akeyless, Keeper.",
+        r"(?:ops_eyJ|st\.[0-9a-f\-]{24,36}\.|A3-(?=[A-Z0-9]{6}-)|p-[a-z0-9]{12}\.|eyJhbGciOi.{0}|KSM_)(?P<b>[A-Za-z0-9_\-=+/.]{20,}+)",
+        gate("ops ksm st", "a3-"),
+        ("OP_SERVICE_ACCOUNT_TOKEN=⟦ops_eyJ{url64:260}⟧", "⟦A3-{upper:6}-{upper:6}-{upper:5}-{upper:5}-{upper:5}-{upper:5}⟧"),
+        ("ops_eyJ is how they begin", "A3-sized paper"),
+        worst="ops_eyJ",
+    ),
+)

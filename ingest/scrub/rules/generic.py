@@ -1,0 +1,105 @@
+"""Formats that nobody named yet, JSON Web Tokens, and a few values that only their place gives away."""
+
+import re
+from base64 import urlsafe_b64decode
+from binascii import Error
+from typing import Final
+
+from ingest.scrub.model import NOTHING, Rule, Spans, gate
+from ingest.scrub.placeholders import is_placeholder
+from ingest.scrub.rules.shape import START, not_placeholder
+from ingest.scrub.shapes import HEX, entropy, is_random, is_wordy
+
+STRANGE_PREFIX: Final = frozenset("mxc img pic file page sha sha1 sha256 md5 uuid id ref rev pr issue build web pod node vol pvc deps pip npm yarn cache linux main index chunk vendor sha512 digest commit screenshot".split())
+
+
+def jwt(match: re.Match[str], text: str) -> Spans:
+    """Two or three parts of base64url, the first a JSON object with an algorithm. Cut ones have a dot and something after it."""
+    value = match["s"]
+    if is_placeholder(value, quoted=True):
+        return NOTHING
+    head = value.split(".", 1)[0]
+    try:
+        plain = urlsafe_b64decode(head + "=" * (-len(head) % 4))
+    except (Error, ValueError):
+        plain = b""
+    if plain.startswith(b'{"') and (b'"alg"' in plain or b'"typ"' in plain or b'"kid"' in plain or b'"enc"' in plain):
+        return (match.span("s"),)
+    return (match.span("s"),) if value.count(".") >= 2 and plain.startswith(b'{"') and len(value) > 60 else NOTHING
+
+
+def stranger(match: re.Match[str], text: str) -> Spans:
+    body, prefix = match["b"], match["p"].lower().rstrip("_-")
+    if is_placeholder(body, quoted=True) or HEX.fullmatch(body) or is_wordy(body) or prefix.split("_")[0].split("-")[0] in STRANGE_PREFIX:
+        return NOTHING
+    digits = sum(c.isdigit() for c in body)
+    varied = any(c.isupper() for c in body) and any(c.islower() for c in body) and digits >= 3
+    drawn = varied or (digits >= 5 and len(body) >= 32)
+    return (match.span("s"),) if drawn and entropy(body) >= 3.6 and is_random(body, 24) else NOTHING
+
+
+def pgpass(match: re.Match[str], text: str) -> Spans:
+    return NOTHING if is_placeholder(match["s"]) or len(match["s"]) < 4 else (match.span("s"),)
+
+
+def drawn_neighbour(match: re.Match[str], text: str) -> Spans:
+    return NOTHING if is_placeholder(match["s"], quoted=True) or not is_random(match["s"], 30) else (match.span("s"),)
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        name="jwt",
+        kind="jwt",
+        why="JSON Web Tokens are sessions and service keys of half the services there are.",
+        pattern=re.compile(START + r"(?P<s>eyJ[A-Za-z0-9_\-]{10,}+(?:\.[A-Za-z0-9_\-]{6,}+(?:\.(?:\.?[A-Za-z0-9_\-]+){0,4}+)?|(?=\\\r?\n[ \t]*[A-Za-z0-9_\-]{8}|[\"'][ \t]*(?:[+.&]?[ \t]*\\?\r?\n)[^\n\"']{0,40}[\"'][A-Za-z0-9_\-.]{8})))"),
+        gate=gate("", "eyj", needs_run=True),
+        finds=("JWT=⟦{jwt}⟧", "Authorization: Bearer ⟦{jwt}⟧", "> ⟦{jwt}⟧\n\nwhy?"),
+        leaves=("eyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJ", "eyJhbGciOi... is the header"),
+        worst="eyJ",
+        validate=jwt,
+    ),
+    Rule(
+        name="named-by-prefix",
+        kind="token",
+        why="Services that nobody listed: a short prefix, an underscore, and 24 or more drawn characters outside a path.",
+        pattern=re.compile(r"(?<![\w./:@$!#%\-])(?P<s>(?P<p>[a-z][a-z0-9]{1,9}(?:[_\-][a-z0-9]{2,10}){0,3}?[_\-])(?P<b>[A-Za-z0-9]{24,}+))(?![\w\-/.]*\.(?:js|css|png|jpe?g|svg|webp|woff2?|map|html?|gif|mp4|pdf)\b)(?![/@:])"),
+        gate=gate("", "_", "-", needs_run=True),
+        finds=("new: ⟦acme_{alnum:36}⟧", "TOKEN2 ⟦zzk_live_{alnum:32}⟧"),
+        leaves=("main-e36c011731d944dd0927.css", "kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange", "cache-key: linux-{hex:64}", "pod web-{hex:24}", "assignVariablesOjTabBar1482653721SelectedItem"),
+        worst="acme_aaaaaaaaaa-",
+        validate=stranger,
+    ),
+    Rule(
+        name="pgpass-line",
+        kind="password",
+        why="host:port:database:user:password, one line of ~/.pgpass.",
+        pattern=re.compile(r"(?<![\w.:*/])(?:[\w.\-]{1,80}|\*):(?:\d{2,5}|\*):(?:[\w\-]{1,40}|\*):(?P<u>[\w.\-]{1,40}|\*):(?P<s>[^\s:\"'`<>‹›]{4,80}+)(?=[\s\"'`]|$)"),
+        gate=gate("", ":5432:", ":*:", "pgpass", ":543", ":6432:"),
+        finds=("echo 'localhost:5432:app:jana:⟦{alnum:16}⟧' >> ~/.pgpass", "*:5432:*:ci:⟦{alnum:20}⟧"),
+        leaves=("localhost:5432:app:<user>:<password>", "PGPASSFILE=~/.pgpass psql -h db"),
+        worst="a:5432:a:",
+        validate=pgpass,
+    ),
+    Rule(
+        name="beside-account-id",
+        kind="secret",
+        why="In calls of SDKs the secret is the bare argument beside the account's id (Twilio, Plivo and the like).",
+        pattern=re.compile(r"\(\s{0,20}[\"'](?:SK|AC)[0-9a-f]{32}[\"']\s{0,4},\s{0,40}[\"'](?P<s>[A-Za-z0-9]{32})[\"']"),
+        gate=gate("", "'sk", '"sk', "'ac", '"ac'),
+        finds=("client = Client('AC{hex:32}', '⟦{hex:32}⟧')",),
+        leaves=("client = Client('AC{hex:32}', os.environ['TWILIO_AUTH_TOKEN'])",),
+        worst="('AC",
+        validate=drawn_neighbour,
+    ),
+    Rule(
+        name="django-key",
+        kind="secret",
+        why="Keys that Django's startproject made say so.",
+        pattern=re.compile(r"django-insecure-(?P<s>[^\s\"'`<>‹›]{20,}+)"),
+        gate=gate("", "django-insecure-"),
+        finds=("SECRET_KEY = 'django-insecure-⟦{signs:50}⟧'",),
+        leaves=("keys that begin with django-insecure- are for development",),
+        worst="django-insecure-",
+        validate=not_placeholder,
+    ),
+)

@@ -1,0 +1,188 @@
+"""Sentences that tell a password or a token, in the languages that communities write in.
+
+A sentence is talk about passwords far more often than it holds one, so the value has to look chosen or drawn, or to be
+quoted right after the verb.
+"""
+
+import re
+from typing import Final
+
+from ingest.scrub.model import NOTHING, Rule, Spans, gate
+from ingest.scrub.names import Slot
+from ingest.scrub.placeholders import is_placeholder
+from ingest.scrub.rules.assignments import judge, name_around, words_before
+from ingest.scrub.rules.words import GATE_PARTS, GATE_WORDS, STEM, WIDE_STEMS
+from ingest.scrub.shapes import INNER_SIGNS, is_random, is_technical, looks_chosen
+from ingest.scrub.slots import Value, is_credential, read_value
+
+VERBS: Final = (
+    "is|was|are|will be|should be|has been|became|becomes|equals|reads|now|it's|its|to|set to|changed to|reset to|as|"
+    "je|byl[oay]?|bude|jsou|zní|na|mám|máme|máš|si|"
+    "ist|war|lautet|wäre|sind|heißt|heisst|auf|wurde|"
+    "es|era|será|son|a|"
+    "est|était|sera|c'est|"
+    "è|é|sarà|ser[áa]|foi|"
+    "jest|był[oa]?|będzie|brzmi|"
+    "är|er|var|blev|on|oli|van|wordt|luidt|was|"
+    "este|sunt|olan|olarak|"
+    "это|будет|теперь|є|був|e|jeste|"
+    "は|が|是|为|為|은|는|이|가|là|adalah|ialah|sea|seria"
+)
+FILL: Final = r"(?:[ \t\u00a0]+[(\[\"'“„]?[^\s:=|\"'`<>.!?;,‹›()]{1,24}[)\]\"'”“]?,?){0,7}?"
+TELLING: Final = re.compile(
+    rf"(?P<fill>{FILL})(?:[ \t\u00a0]+(?P<verb>{VERBS})(?::|,)?(?=[ \t\u00a0\r\n])|(?P<colon>[ \t]?(?::|：|=|→|->|–|—|-)(?=[\s„“\"'`*])|：)|(?P<glued>(?:は|が|是|为|為|은|는|이|가)[ \t]?[:：]?))[ \t\u00a0]*(?:\r?\n[ \t]{{0,4}})?"
+    rf"(?P<more>(?:(?:now|currently|still|just|simply|again|this|the following|the same|set to|changed to|to|teď|nyní|zatím|jetzt|ab sofort|nun|ahora|maintenant|ora|agora|teraz|nu|теперь|сейчас|:)[ :]+){{0,2}})",
+    re.I,
+)
+ADJACENT: Final = re.compile(r"[ \t]+(?=[\"'`„“«*\w])|[ \t]*(?:\r?\n){1,2}[ \t>]{0,6}(?=\S+[ \t]*(?:\r?\n|$))")
+OF_WHAT: Final = re.compile(r"['’]s?[ \t]+$|['’]s[ \t]+")
+CONTENDERS: Final = 6
+
+
+def sentence(match: re.Match[str], text: str) -> Spans:
+    start, end = name_around(text, match.start(), match.end())
+    name = text[start:end].strip("-$")
+    slot = judge(name, words_before(text, start))
+    if slot is None:
+        return NOTHING
+    if text[end : end + 2] in ("'s", "’s"):
+        end += 2
+        value = read_value(text, end + 1) if text[end : end + 1] == " " else None
+        if value and tells(slot, value, sure=not value.quoted):
+            return ((value.start, value.end),)
+    while text[end : end + 1] in ("*", "_", '"', "'", "`", ")", "”", "]") and text[end : end + 1]:
+        end += 1
+    told = TELLING.match(text, end)
+    steps = 0
+    while told and steps < CONTENDERS:
+        value = read_value(text, told.end())
+        sure = not told["fill"] or bool(told["verb"])
+        if value and tells(slot, value, sure=sure):
+            return ((value.start, value.end),)
+        further = TELLING.match(text, told.end()) if told.end() > end else None
+        end, told, steps = told.end(), further, steps + 1
+    return adjacent(slot, name, start, end, text) if steps == 0 else NOTHING
+
+
+def tells(slot: Slot, value: Value, *, sure: bool) -> bool:
+    if not is_credential(slot, value, name="", sign="is"):
+        return False
+    text = value.text
+    if slot is not Slot.PASSWORD:
+        return is_random(text, 16) and "://" not in text
+    if value.quoted:
+        return sure and (looks_chosen(text, 5) or (len(text) >= 6 and text.isalpha() and text.islower() and value.next not in ("-",)))
+    if "/" in text or "://" in text or text.endswith("()") or not sure and not is_strong(text):
+        return False
+    return not re.fullmatch(r"[A-Za-z]+(?:[-/][A-Za-z0-9]+)+", text) or text.count("-") >= 2
+
+
+def is_strong(text: str) -> bool:
+    """Letters with digits and a sign or both cases: no ordinary word is like that."""
+    has_digit = any(c.isdigit() for c in text)
+    mixed = any(c.isupper() for c in text[1:]) and any(c.islower() for c in text)
+    sign = any(c in INNER_SIGNS or c in "._-" for c in text)
+    return len(text) >= 7 and has_digit and (mixed or sign or text.count("-") >= 2) and not is_technical(text)
+
+
+def adjacent(slot: Slot, name: str, start: int, end: int, text: str) -> Spans:
+    """`password "falcon-harbor-51" works`, `with password R0cket.99`: no verb at all, so the value has to be strong."""
+    gap = ADJACENT.match(text, end)
+    if not gap or slot is not Slot.PASSWORD:
+        return NOTHING
+    value = read_value(text, gap.end())
+    if not value or not is_credential(slot, value, name="", sign="is") or "/" in value.text:
+        return NOTHING
+    if value.quoted:
+        good = looks_chosen(value.text, 6)
+    else:
+        good = is_strong(value.text) and ("\n" not in gap[0] or value.is_last)
+    return ((value.start, value.end),) if good else NOTHING
+
+
+BEFORE: Final = re.compile(
+    r"(?:[ \t]+(?:is|was|as|for|to be|je|byl[oay]?|bude|jako|ist|war|als|es|era|como|para|est|comme|è|come|é|jest|jako|är|er|som|on|это|как|=|-|–|—|\()|,)[ \t]+"
+    r"(?:(?:the|a|my|our|your|its|that's|this is|new|root|admin|wifi|das|dein|unser|mein|el|la|le|su|tu|mi|o|a|to|moje|naše|tvoje|tam|tím|het|il|lo|mon|ton|notre|votre|meu|sua|мой|наш)[ \t]+){0,3}"
+)
+
+
+def named_after(match: re.Match[str], text: str) -> Spans:
+    """`X is the password`, `try X as the password`."""
+    if judge(text[match.start("key") : name_around(text, match.start("key"), match.end("key"))[1]], "") is not Slot.PASSWORD:
+        return NOTHING
+    end = match.start()
+    begin = end
+    floor = max(0, end - 130)
+    while begin > floor and not text[begin - 1].isspace():
+        begin -= 1
+    raw = text[begin:end]
+    stripped = raw.strip("\"'`“”„»«*_(),:")
+    quoted = bool(raw) and raw[0] in "\"'`“„«*"
+    if not stripped or "/" in stripped or is_placeholder(stripped, quoted=quoted):
+        return NOTHING
+    begin += raw.index(stripped)
+    value = Value(stripped, begin, begin + len(stripped), quoted, False, " ")
+    good = is_strong(stripped) or (looks_chosen(stripped, 6) and is_credential(Slot.PASSWORD, value, name="", sign="is"))
+    return ((value.start, value.end),) if good else NOTHING
+
+
+LOGINS: Final = (
+    r"creds?|credentials?|logins?|log-in|account|user(?:name)?(?:[ /]{1,3}(?:and|und|a|y|et)?[ ]?pass(?:word)?)?|přihlašovací údaje|přihlášení|přístup[y]?|údaje|login údaje|zugangsdaten|zugang|anmeldedaten|benutzer|"
+    r"acceso|credenciales|accès|identifiants?|accesso|credenziali|acesso|credenciais|dane logowania|dostęp|inloggning|inloggegevens|доступ[ы]?|логин|учётка|учетка|uživatel|usuario|access"
+)
+
+
+def pair(match: re.Match[str], text: str) -> Spans:
+    value = read_value(text, match.end())
+    if not value or value.quoted and not looks_chosen(value.text) or is_placeholder(value.text):
+        return NOTHING
+    good = looks_chosen(value.text, 5) and not re.fullmatch(r"[\w.\-]+\.[a-z]{2,6}|\d+[\w:.]*", value.text) and "/" not in value.text and is_credential(Slot.PASSWORD, value, name="", sign="is")
+    return ((value.start, value.end),) if good else NOTHING
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        name="told-in-a-sentence",
+        kind="password",
+        why="People tell passwords in sentences: the key word, some words about what it opens, a verb, the value.",
+        pattern=re.compile(STEM),
+        gate=gate(GATE_WORDS, *GATE_PARTS, *WIDE_STEMS),
+        finds=(
+            "the password is ⟦{chosen}⟧", "heslo k tomu je ⟦{lower:15}7⟧, nikomu ho nedávej", "Das Passwort für die Datenbank lautet ⟦{chosen}⟧", "I set the root password to ⟦{alnum:20}⟧", "password for the NAS is now ⟦{chosen}⟧",
+            "la clave del servidor es ⟦{diceware:3}-76⟧", 'the password is "⟦{weak}⟧", all lower case', "le mot de passe est ⟦{chosen}⟧", "hasło to ⟦{chosen}⟧", "пароль от сервера ⟦{chosen}⟧", "password's ⟦{chosen}⟧ fyi",
+            'password "⟦{diceware:3}-51⟧" works for me', "Hier der neue API key: ⟦{hex:32}⟧", "El token de API es ⟦{alnum:40}⟧, bórralo", "the setup key for the authenticator app is ⟦{base32:26}⟧", "パスワードは ⟦{chosen}⟧ です", "a senha é ⟦{chosen}⟧",
+        ),
+        leaves=(
+            "the password is wrong", "heslo k wifi je na lednici", "the token is invalid or has been revoked", "is the password case-sensitive?", "das Passwort ist das gleiche wie letztes Jahr", "la clave es la paciencia",
+            "we use argon2id for password hashing", "the password is stored in the vault, ask Jana", "the key is to keep the queue short", "the password must be 12 characters", "password is sha256-hashed", "pass the token as a query parameter",
+        ),
+        worst="password is ",
+        validate=sentence,
+        is_folded=True,
+    ),
+    Rule(
+        name="named-after",
+        kind="password",
+        why="The other order: the value first, then what it is.",
+        pattern=re.compile(BEFORE.pattern + r"(?P<key>pass(?:word|phrase|wort|e)?|pwd?|heslo|hesla|heslem|kennwort|contraseña|contrasena|clave|senha|hasło|haslo|mot de passe|wachtwoord|lösenord|passord|пароль)(?![a-z0-9_])"),
+        gate=gate("pw pwd heslo heslem kennwort contrase clave senha haslo wachtwoord", "pass", "hasło", "lösenord", "пароль"),
+        finds=("try ⟦{chosen}⟧ as the password", "⟦{chosen}⟧ is the password", "použij ⟦{chosen}⟧ jako heslo", "⟦{signs:14}⟧ ist das Passwort"),
+        leaves=("what is the password", "a boarding pass, a season pass, a mountain pass", "send it as a password", "utf-8 is the password encoding"),
+        worst=" is the ",
+        validate=named_after,
+        is_folded=True,
+    ),
+    Rule(
+        name="user-and-password",
+        kind="password",
+        why="`creds: admin/X`, `login: jana / X`: two values behind one word.",
+        pattern=re.compile(rf"(?<![a-z0-9_\-])(?:{LOGINS})(?:[ \t]+[^\s:=]{{1,20}}){{0,4}}?[ \t]?(?:[:=：]|->|→|is|are|je|jsou)[ \t]*[\"'`*]{{0,2}}[\w.+@\-]{{1,40}}[\"'`*]{{0,2}}[ \t]?(?:/|:|\||,|[ ])[ \t]?(?=\S{{5}})"),
+        gate=gate("cred creds credential credentials login logins account user username zugangsdaten zugang anmeldedaten benutzer acceso credenciales identifiants identifiant accesso credenziali acesso credenciais dane logowania "
+                  "inloggning inloggegevens usuario access daje", "údaje", "přihl", "přístup", "accès", "dostęp", "доступ", "логин", "учётка", "учетка", "uživatel"),
+        finds=("creds: admin/⟦{chosen}⟧", "login: jana / ⟦{chosen}⟧", "přihlašovací údaje: admin / ⟦{chosen}⟧", "Zugangsdaten: admin:⟦{chosen}⟧"),
+        leaves=("login: everyone with an account", "credentials: see the runbook", "account: team/app2", "credentials: 'same-origin'", "login: use your university account"),
+        worst="login: a",
+        validate=pair,
+        is_folded=True,
+    ),
+)

@@ -1,0 +1,63 @@
+"""Seeds: of second factors, and of wallets in words."""
+
+import re
+from typing import Final
+
+from ingest.scrub.model import NOTHING, Rule, Spans, gate
+from ingest.scrub.placeholders import is_placeholder
+from ingest.scrub.shapes import is_random
+
+LENGTHS: Final = frozenset((12, 13, 15, 18, 21, 24, 25))
+FUNCTION_WORDS: Final = frozenset("the and is are was were of to in at as be has have had we our your my his her their its for with from not or if then than when which must should would could".split())
+
+
+def grouped(match: re.Match[str], text: str) -> Spans:
+    value = text[match.start("s") : match.end("s")]
+    compact = "".join(value.replace("-", " ").split())
+    if is_placeholder(compact, quoted=True) or len(compact) < 16 or not (compact.isupper() or compact.islower()) or len(set(compact)) < 7:
+        return NOTHING
+    if not any(c in "234567" for c in compact) and not is_random(compact.title(), 16) and " " in value:
+        return NOTHING
+    return (match.span("s"),)
+
+
+def phrase(match: re.Match[str], text: str) -> Spans:
+    words = re.findall(r"[^\W\d_]+", match["s"])
+    if len(words) not in LENGTHS or len(set(words)) < len(words) - 3 or FUNCTION_WORDS & set(words):
+        return NOTHING
+    return (match.span("s"),)
+
+
+CONTEXT: Final = r"(?:2fa|two[- ]factor|mfa|totp|otp|authenticator|oathtool|google[ _-]?auth\w*|setup key|second factor|druhý faktor|dvoufaktor\w*|zwei-faktor\w*|doble factor|base32)"
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        name="totp-secret",
+        kind="totp-secret",
+        why="Seeds of second factors are base 32, often in groups of four, and named by what they are for.",
+        pattern=re.compile(
+            CONTEXT + r"[^\n]{0,80}?(?<![\w/.+\-=])(?P<s>[a-z2-7]{4}(?:[ \-][a-z2-7]{4}){3,15}|(?=[a-z]{0,30}[2-7])[a-z2-7]{16,64})(?![\w/+=])"
+        ),
+        gate=gate("totp otp mfa authenticator oathtool base", "2fa", "factor", "setup key", "google", "druhý faktor", "dvoufaktor"),
+        finds=("2FA secret: ⟦{lower32:4} {lower32:4} {lower32:4} 2{lower32:3}⟧", "the setup key for the authenticator app is ⟦{base32:25}7⟧", "oathtool --totp -b ⟦{base32:25}2⟧"),
+        leaves=("2FA is required, open your authenticator app first", "otp: 6 digits that last 30 seconds", "google-authenticator-libpam-and-friends"),
+        worst="totp ",
+        validate=grouped,
+        is_folded=True,
+    ),
+    Rule(
+        name="seed-phrase",
+        kind="seed-phrase",
+        why="12 to 24 words open a wallet; no checksum without the word list, so the words around it decide.",
+        pattern=re.compile(
+            r"(?:seed|mnemonic|recovery phrase|secret phrase|recovery words|backup phrase|wallet|bip-?39|obnovovac\w+ (?:fráz\w+|slova)|wiederherstellungsphrase|frase (?:semilla|de recuperación)|phrase de récupération|seed-?fráz\w+)[^\n]{0,60}?(?:[:=\n]|is|je|ist|es|est)[\s\"'`>]{1,6}"
+            r"(?P<s>(?:\d{1,2}[.)]?[ \t]*)?[a-z]{3,8}(?:(?:[ ,]{1,2}|[ \t]*\r?\n[> ]{0,4})(?:\d{1,2}[.):]?[ \t]*)?[a-z]{3,8}){11,24}+)(?![a-z])"
+        ),
+        gate=gate("seed mnemonic wallet bip", "phrase", "recovery words", "obnovovac", "frase", "fráz"),
+        finds=("seed phrase: ⟦{diceware:12, }⟧", "my wallet mnemonic is\n⟦{diceware:24, }⟧"),
+        leaves=("seed phrase: write it down and never show it to anybody who asks for it", "the wallet is not in the index of the words that we have used for all"),
+        worst="seed: aaa ",
+        validate=phrase,
+        is_folded=True,
+    ),
+)

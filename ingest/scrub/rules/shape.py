@@ -1,0 +1,70 @@
+"""How the rules of known token formats are written down: borders, and a validator that leaves placeholders alone."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from ingest.scrub.model import NOTHING, Gate, Rule, Spans, Validator, gate, secret_group
+from ingest.scrub.placeholders import is_placeholder
+from ingest.scrub.shapes import is_random
+
+START: Final = r"(?:(?<![0-9A-Za-z_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=__))"
+"""A token begins where no letter or digit stands before it, an escaped line end or percent escape apart."""
+
+
+def drawn(least: int = 12) -> Validator:
+    """Refuses what is made of words or meant as a placeholder; for prefixes that words begin with as well."""
+
+    def check(match: re.Match[str], text: str) -> Spans:
+        value = match["s"]
+        body = match["b"] if "b" in match.re.groupindex else value
+        if is_placeholder(value, quoted=True) or is_placeholder(body, quoted=True) or not is_random(body, least):
+            return NOTHING
+        return (match.span("s"),)
+
+    return check
+
+
+def not_placeholder(match: re.Match[str], text: str) -> Spans:
+    return NOTHING if is_placeholder(match["s"], quoted=True) else secret_group(match, text)
+
+
+def token(
+    name: str,
+    why: str,
+    shape: str,
+    opens: Gate,
+    finds: tuple[str, ...],
+    leaves: tuple[str, ...],
+    *,
+    worst: str,
+    kind: str = "",
+    validate: Validator | None = None,
+    flags: int = 0,
+) -> Rule:
+    """A format that begins with a prefix of its own. `shape` has the group `b` for the part that was drawn."""
+    return Rule(
+        name=name,
+        kind=kind or name,
+        why=why,
+        pattern=re.compile(f"{START}(?P<s>{shape})", flags),
+        gate=replace(opens, needs_run=True),
+        finds=finds,
+        leaves=leaves,
+        worst=worst,
+        validate=validate or drawn(),
+    )
+
+
+def checked(is_checked: Callable[[str], bool], least: int = 12) -> Validator:
+    """A good checksum decides; without one the value has to look drawn."""
+    otherwise = drawn(least)
+
+    def check(match: re.Match[str], text: str) -> Spans:
+        return (match.span("s"),) if is_checked(match["s"]) else otherwise(match, text)
+
+    return check
+
+
+__all__ = ["START", "checked", "drawn", "gate", "not_placeholder", "token"]

@@ -1,0 +1,235 @@
+"""Credentials inside addresses: user:password@, tokens as user, secret parameters, webhook and feed paths."""
+
+import re
+from typing import Final
+
+from ingest.scrub.model import NOTHING, Rule, Spans, gate
+from ingest.scrub.names import Slot, slot_of
+from ingest.scrub.placeholders import is_placeholder
+from ingest.scrub.rules.shape import not_placeholder
+from ingest.scrub.shapes import HEX, UUID, is_random, is_wordy, looks_chosen
+
+USERINFO: Final = re.compile(r"(?P<user>[^\s:/@?#\"'<>`‹›\\]{0,128}):(?P<s>[^\s\"'<>`‹›]{1,256}?)@(?=[\w\[$%{*.-])")
+PORT: Final = re.compile(r"\d{1,5}(?=[/?#\s,]|$)")
+DUMMY_PASSWORDS: Final = frozenset("pass password passwd pwd secret token key xxx user username".split())
+QUERY_NAMES: Final = frozenset(
+    """
+    sig signature x-amz-signature x-goog-signature x-amz-security-token x-oss-signature key auth authkey code st hdnts hdnea policy ticket sid session
+    jwt access_token id_token refresh_token private_token job_token feed_token rss_token incoming_email_token token t_token apikey api_key api-key appkey
+    app_key subscription-key sharedaccesssignature k secret client_secret password passwd pass pwd pw psk hash_key logintoken login_token
+    confirmation_token invite_token reset_token magic otp oobcode zak tk accesskey access_key accesskeyid authtoken auth_token oauth_token
+    oauth_verifier oauth_signature webhook_key se_token user_token usertoken device_token x-api-key apitoken api_token securitytoken
+    security_token hmac credential assertion samlresponse client_assertion state_token streamkey stream_key pat bot_token
+    """.split()
+)
+LOOSE_NAMES: Final = frozenset("key k code st state t sid policy ticket magic session auth hash".split())
+
+
+def userinfo(match: re.Match[str], text: str) -> Spans:
+    """The password reaches to the last @ before the host: people do not escape theirs."""
+    found = USERINFO.match(text, match.end())
+    if not found:
+        return NOTHING
+    user, value = found["user"], found["s"]
+    start, end = found.span("s")
+    if PORT.match(text, start) and ("/" in value or "?" in value):
+        return NOTHING
+    if "/" in value or "?" in value or "#" in value:
+        slash = min(value.find(c) for c in "/?#" if c in value)
+        if not user or "." in user or not looks_chosen(value, 5) or user == "localhost" or slash == 0:
+            return NOTHING
+    further = re.compile(r"[^\s\"'<>`‹›/?#]{1,128}@(?=[\w\[])").match(text, end + 1)
+    if further:
+        value, end = text[start : further.end() - 1], further.end() - 1
+    if user.startswith("$") and "$" in value or value.lower() in DUMMY_PASSWORDS or value.lower() == user.lower() == "user":
+        return NOTHING
+    if value == "x-oauth-basic" or value in ("x", "X", "@"):
+        return token_user(text, found.span("user"))
+    if is_placeholder(value, quoted=True) or (value.startswith("%") and is_placeholder(value.replace("%2A", "*"), quoted=True)):
+        return NOTHING
+    if value.startswith((":", ",")) or set(value) <= set(":/@.,"):
+        return NOTHING
+    return ((start, end),)
+
+
+def token_user(text: str, span: tuple[int, int]) -> Spans:
+    value = text[slice(*span)]
+    return (span,) if is_random(value, 16) and not is_placeholder(value, quoted=True) else NOTHING
+
+
+def lone_user(match: re.Match[str], text: str) -> Spans:
+    value = match["s"]
+    if is_placeholder(value, quoted=True) or not is_random(value, 20) or UUID.fullmatch(value):
+        return NOTHING
+    return (match.span("s"),)
+
+
+def bare_userinfo(match: re.Match[str], text: str) -> Spans:
+    value = match["s"]
+    if is_placeholder(value) or not looks_chosen(value, 6) or value.startswith("//") or match["user"].isdigit():
+        return NOTHING
+    return (match.span("s"),)
+
+
+def query(match: re.Match[str], text: str) -> Spans:
+    """A name that promises a credential, or one that may mean anything with a value that was drawn."""
+    name = text[match.start("name") : match.end("name")].lower()
+    value = text[match.start("s") : match.end("s")]
+    slot = slot_of(name)
+    if name not in QUERY_NAMES and slot is None:
+        return NOTHING
+    if is_placeholder(value, quoted=True) or len(value) < 4:
+        return NOTHING
+    if slot is Slot.PASSWORD:
+        return (match.span("s"),)
+    if name in LOOSE_NAMES or slot is None and len(value) < 24:
+        good = is_random(value, 20) and not is_wordy(value)
+    else:
+        good = is_random(value, 8) or looks_chosen(value, 8)
+    return (match.span("s"),) if good else NOTHING
+
+
+def hook(match: re.Match[str], text: str) -> Spans:
+    value = match["s"]
+    if is_placeholder(value, quoted=True):
+        return NOTHING
+    if UUID.fullmatch(value) or (HEX.fullmatch(value) and len(value) >= 20) or is_random(value, 16):
+        return (match.span("s"),)
+    letters_only = value.isalnum() and len(value) >= 24 and not is_wordy(value) and len(set(value)) > 10
+    return (match.span("s"),) if letters_only else NOTHING
+
+
+TAIL: Final = r"(?![A-Za-z0-9_\-])"
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        name="webhook-service",
+        kind="webhook",
+        why="Whoever has the address of an incoming webhook can post with it; the secret is in the path.",
+        pattern=re.compile(
+            r"(?:hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/(?:[A-Z][A-Z0-9]{5,15}/){1,2}(?:[A-Z0-9]{6,22}/){0,2}|"
+            r"discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{10,22}/|hooks\.zapier\.com/hooks/catch/\d{3,12}/(?:v\d/)?|maker\.ifttt\.com/(?:trigger/[^/\s]{1,60}/(?:json/)?with/key|use)/|"
+            r"\.office(?:365)?\.com/webhookb?2?/[0-9a-f\-]{36}@[0-9a-f\-]{36}/(?:IncomingWebhook|[A-Za-z]{3,30})/|outlook\.office\.com/webhook/[0-9a-f\-]{36}@[0-9a-f\-]{36}/IncomingWebhook/|"
+            r"open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/|hook\.(?:[a-z]{2}\d\.)?(?:make\.com|integromat\.com)/|hc-ping\.com/|(?:[a-z0-9\-]{1,30}\.)?pipedream\.net/|"
+            r"events\.pagerduty\.com/integration/|alert\.victorops\.com/integrations/[^\s/]{1,40}/[^\s/]{1,20}/alert/|api\.opsgenie\.com/v1/json/[a-z]{1,20}\?apiKey=|hooks\.nabu\.casa/|"
+            r"chat\.googleapis\.com/v1/spaces/[A-Za-z0-9_\-]{5,20}/messages\?key=|api\.telegram\.org/(?:file/)?bot|hooks\.airtable\.com/workflows/v1/genericWebhook/[A-Za-z0-9]{10,20}/[A-Za-z0-9]{10,20}/|"
+            r"webhook\.site/|ntfy\.sh/(?=[A-Za-z0-9_\-]{24})|requestbin\.[a-z]{2,5}/|api\.render\.com/deploy/srv-[a-z0-9]{10,30}\?key=|"
+            r"deadmanssnitch\.com/|nosnch\.in/|betteruptime\.com/api/v1/heartbeat/|uptime\.betterstack\.com/api/v1/heartbeat/|cronitor\.link/p/)"
+            r"(?P<s>[A-Za-z0-9_\-:]{8,}+(?:/[A-Za-z0-9_\-]{12,}+){0,3}+)"
+        ),
+        gate=gate("", "hooks.", "webhook", "ifttt", "open-apis", "hook.", "hc-ping", "pipedream", "pagerduty", "victorops", "opsgenie", "chat.googleapis", "api.telegram", "ntfy.sh",
+                  "requestbin", "/deploy/", "snitch", "nosnch", "heartbeat", "cronitor"),
+        finds=(
+            "post to https://hooks.slack.com/services/T{upper:10}/B{upper:10}/⟦{alnum:24}⟧",
+            "`https://discordapp.com/api/webhooks/{digits:19}/⟦{url64:68}⟧` posts",
+            "https://hooks.zapier.com/hooks/catch/{digits:7}/⟦{lower:12}7a⟧/",
+            "https://acme.webhook.office.com/webhookb2/{uuid}@{uuid}/IncomingWebhook/⟦{hex:32}/{uuid}⟧",
+        ),
+        leaves=("https://hooks.slack.com/services/...", "https://discord.com/api/webhooks/<id>/<token>", "see https://webhook.site/docs"),
+        worst="hooks.slack.com/services/TAAAAAA/",
+        validate=hook,
+    ),
+    Rule(
+        name="webhook-path",
+        kind="webhook",
+        why="Self-hosted hooks: Mattermost, Rocket.Chat, hookshot, n8n, Home Assistant, Gitea, Jenkins-like builds.",
+        pattern=re.compile(
+            r"/(?:(?:in(?:coming|bound)?[_\-]?)?(?:web)?hooks?(?:-test|-in|s)?|webhookb?2?|trigger|triggers|push|heartbeat|ping|deploy-?hook)/(?:[a-z0-9]{1,3}/)?(?:[A-Za-z0-9]{8,20}/)?(?P<s>[A-Za-z0-9_\-]{16,}+)(?![A-Za-z0-9_\-.]{0,40}\.(?:md|html?|png|jpg|svg|go|py|js|ts|php)\b)"
+        ),
+        gate=gate("", "hook", "/trigger", "/push/", "/ping/", "/heartbeat/", needs_run=True),
+        finds=("https://chat.example.org/hooks/⟦{lower:26}⟧", "curl https://n8n.example.org/webhook/⟦{uuid}⟧", "(https://hookshot.example.org/webhook/⟦{alnum:32}⟧)"),
+        leaves=("POST /webhook/{id}", "https://example.org/webhooks", "https://docs.example.org/hooks/incoming-webhooks-for-teams", "/hooks/pre-receive-hook-2"),
+        worst="/hooks/aaaaaaaa/",
+        validate=hook,
+    ),
+    Rule(
+        name="secret-path",
+        kind="secret-url",
+        why="Private calendar feeds, shared reset, invitation and magic links: the path is the credential.",
+        pattern=re.compile(
+            r"/(?:private-(?=[0-9a-f]{20})|(?:reset[_\-]?password|password[_\-]?reset|password/reset|reset|magic[_\-]?link|magic|login[_\-]?link|one[_\-]?time(?:[_\-]?login)?|user/reset/\d{1,9}/\d{9,11}|"
+            r"unsubscribe_never|confirm[_\-]?email|verify[_\-]?email|activate|activation|accept[_\-]?invite|invitations?|ical|feeds?/private|calendars?/private|rss/private|secret|token|api[_\-]?key)/)(?P<s>[A-Za-z0-9_\-]{20,}+(?:\.[A-Za-z0-9_\-]{20,}+)*)"
+        ),
+        gate=gate("", "/private-", "/reset", "reset/", "password_reset", "password-reset", "magic", "login-link", "one-time", "confirm", "verify", "/activat", "invit", "/ical", "/private/", "/secret/", "/token/",
+                  needs_run=True),
+        finds=("https://calendar.example.org/ical/a%40b.org/private-⟦{hex:32}⟧/basic.ics", "https://example.org/password/reset/⟦{alnum:40}⟧"),
+        leaves=("https://example.org/reset/how-to-reset-your-own-password", "https://example.org/token/documentation-of-all-of-them"),
+        worst="/reset/",
+        validate=hook,
+    ),
+    Rule(
+        name="url-password",
+        kind="url-password",
+        why="user:password@host in addresses of databases, queues, proxies, mail, files and the web. Any password counts here.",
+        pattern=re.compile(r"(?<=[A-Za-z0-9]):(?:\\?/){2}"),
+        gate=gate("", "://", ":\\/\\/"),
+        finds=(
+            "postgres://app:⟦{weak}⟧@db.example.net/app", "redis://:⟦{alnum:16}⟧@cache:6379/0", "mongodb+srv://jana:⟦{alnum:12}⟧@m1.example.net,m2.example.net/admin",
+            "amqps://svc:⟦o8r%23bQX8vv⟧@mq/prod", "git clone https://x-access-token:⟦{lower:40}⟧@git.example.org/a.git", "mysql://root:⟦p@ss{alnum:8}⟧@127.0.0.1/db",
+        ),
+        leaves=("postgres://db.example.net:5432/app", "https://maps.example.org/@50.0875,14.4213,15z", "http://localhost:8080/@vite/client", "https://user:pass@host/", "https://oauth2:$TOKEN@git.example.org/app.git",
+                "ssh://git@git.example.org:2222/team/app.git", "postgres://app:‹redacted:password›@db/app"),
+        worst="a://a:",
+        validate=userinfo,
+    ),
+    Rule(
+        name="url-user-token",
+        kind="url-token",
+        why="A token as the user of an address: Sentry DSNs, git remotes.",
+        pattern=re.compile(r"(?<=[A-Za-z0-9])://(?P<s>[A-Za-z0-9_\-]{20,256}+)(?::x-oauth-basic|:)?@(?=[\w\[])"),
+        gate=gate("", "://"),
+        finds=("SENTRY_DSN=https://⟦{hex:32}⟧@o1.ingest.example.org/42",),
+        leaves=("https://some-rather-long-user-name@git.example.org/a.git",),
+        worst="a://aaaaaaaa",
+        validate=lone_user,
+    ),
+    Rule(
+        name="bare-userinfo",
+        kind="url-password",
+        why="user:password@host:port without a scheme, as proxies and connection strings are pasted.",
+        pattern=re.compile(r"(?<![\w./:@%\-!#$])(?P<user>[A-Za-z][\w.\-]{0,40}+):(?P<s>[^\s:@/\"'<>`‹›(){}\[\]]{6,64})@(?=(?:[A-Za-z0-9\-]{1,63}\.){1,5}[A-Za-z0-9]{1,24}|localhost)"),
+        gate=gate("", "@"),
+        finds=("proxy: deploy:⟦{chosen}⟧@proxy.example.org:3128",),
+        leaves=("@bot:example.org: hello", "mailto:jana.novak@example.org", "matrix:u/bot2:x@example.org", "cc:first2last@example.org"),
+        worst="a:",
+        validate=bare_userinfo,
+    ),
+    Rule(
+        name="otpauth",
+        kind="totp-secret",
+        why="The seed of a second factor.",
+        pattern=re.compile(r"otpauth(?:-migration)?://[^\s\"'<>`]{0,300}?(?:secret|data)=(?P<s>[A-Za-z2-7%+/=_\-0-9]{8,}+)", re.I),
+        gate=gate("", "otpauth"),
+        finds=("otpauth://totp/Example:jana%40example.org?secret=⟦{base32:32}⟧&issuer=Example",),
+        leaves=("otpauth://totp/Example:alice?secret=<SECRET>&issuer=Example", "otpauth://totp/ACME?secret=YOUR_SECRET_HERE"),
+        worst="otpauth://",
+        validate=not_placeholder,
+    ),
+    Rule(
+        name="wifi-uri",
+        kind="password",
+        why="What the QR code of a wireless network says.",
+        pattern=re.compile(r"WIFI:[^\s\"'<>`]{0,120}?\bP:(?P<s>(?:[^;\s\\]|\\.){4,64})", re.I),
+        gate=gate("", "wifi:"),
+        finds=("WIFI:T:WPA;S:Office;P:⟦{chosen}⟧;;",),
+        leaves=("WIFI:T:nopass;S:Guest;;",),
+        worst="WIFI:",
+        validate=not_placeholder,
+    ),
+    Rule(
+        name="url-parameter",
+        kind="url-secret",
+        why="Signed addresses and keys in parameters; whoever has the link is let in.",
+        pattern=re.compile(r"[?&;#](?:amp;)?(?P<name>[a-z][a-z0-9_.\-]{0,39}+)(?:=|%3d)(?P<s>[^\s&#\"'<>`‹›)(\]}|;\\,]{4,}+)"),
+        gate=gate("", "=", "%3d"),
+        finds=(
+            "https://x.blob.example.net/b/db.dump?sv=2022-11-02&sp=rl&sig=⟦XLm{alnum:37}%3D⟧", "GET /v1/report?token=⟦{hex:32}⟧ HTTP/1.1", "https://api.example.com/feed.ics?format=json&key=⟦{alnum:40}⟧",
+            '<a href="https://api.example.com/rss?password=⟦{alnum:20}⟧&amp;x=1">', "https://s3.example.org/a?X-Amz-Signature=⟦{hex:64}⟧",
+        ),
+        leaves=("https://example.org/feed?token=TOKEN", "https://example.com/watch?v=dQw4w9WgXcQ&list=PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf", "?api_key={api_key}", "/sync?timeout=30000&since=s123_456_7_8_9",
+                "?crid=OR57O2YW9P6RL&keywords=usb+cable", "&key=name&code=200"),
+        worst="?token=",
+        validate=query,
+        is_folded=True,
+    ),
+)

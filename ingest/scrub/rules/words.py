@@ -1,0 +1,22 @@
+"""The key words of assignments and sentences, as patterns over folded text."""
+
+from typing import Final
+
+ASCII_STEMS: Final = (
+    "pass", "pwd", "pswd", "pw", "psk", "secret", "token", "key", "heslo", "hesla", "kennwort", "contrasen", "clave", "senha", "mdp", "haslo", "wachtwoord",
+    "losenord", "adgangskode", "kodeord", "salasana", "jelszo", "parol", "sifre", "sifra", "lozinka", "geslo", "slapta", "sandi", "geheimnis", "tajemstv",
+    "segredo", "segreto", "jeton", "bearer", "jwt", "pat", "hmac", "seed", "totp", "otp", "sess", "jsess", "sid", "klic", "schluessel", "cle", "chiave",
+    "klucz", "chave", "llave", "masterauth", "auth", "sas", "credential", "zaporka", "hemmelig", "sekret", "macaroon", "avain", "kulcs", "sleutel", "nyckel",
+)  # fmt: skip
+WIDE_STEMS: Final = (
+    "contraseñ", "contraseñ", "hasło", "lösenord", "jelszó", "şifre", "šifra", "пароль", "парол", "гасло", "лозинк", "κωδικ", "パスワード", "暗証番号",
+    "密码", "密碼", "口令", "비밀번호", "암호", "סיסמ", "klíč", "schlüssel", "clé", "ключ", "キー", "密钥", "密鑰", "令牌", "토큰", "токен", "секрет", "トークン", "nøgle",
+    "nøkkel", "žeton", "mật khẩu", "كلمة المرور", "كلمة السر",
+)  # fmt: skip
+GATE_PARTS: Final = ("pass", "pwd", "pswd", "secret", "token", "key", "auth", "sess", "credential", "parol", "slapta", "tajemstv")
+GATE_WORDS: Final = (
+    "pw dbpw rootpw adminpw userpw bindpw psk heslo hesla kennwort contrasena contrasenya contrase clave senha mdp haslo wachtwoord losenord adgangskode kodeord salasana "
+    "jelszo sifre sifra lozinka geslo sandi geheimnis segredo segreto jeton bearer jwt pat hmac seed totp otp sid phpsessid klic schluessel cle chiave klucz chave "
+    "llave sas zaporka hemmelig sekret macaroon avain kulcs sleutel nyckel dbpsk wifipsk seeds klucze"
+)
+STEM: Final = "|".join(sorted((*ASCII_STEMS, *WIDE_STEMS), key=len, reverse=True))

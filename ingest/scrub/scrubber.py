@@ -1,0 +1,26 @@
+"""The four names that the rest of the program uses."""
+
+from typing import Final
+
+from ingest.scrub.engine import Scrubber
+from ingest.scrub.model import Finding
+from ingest.scrub.rules import RULES
+
+SCRUB_VERSION: Final = 1
+"""Raise it with every change of the rules that makes them find more: the index is then scrubbed again (docs/scrubbing.md)."""
+
+_SCRUBBER: Final = Scrubber(RULES)
+
+
+def scrub(text: str) -> str:
+    """`text` with each credential replaced by a marker; all else stays as it is. Scrubbing twice changes nothing."""
+    return _SCRUBBER.rounds(text)[0]
+
+
+def explain(text: str) -> list[Finding]:
+    """What `scrub` would replace, in order and disjoint, never the secret itself."""
+    return _SCRUBBER.rounds(text)[1]
+
+
+def contains_secret(text: str) -> bool:
+    return bool(_SCRUBBER.find(text))

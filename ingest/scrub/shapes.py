@@ -1,0 +1,79 @@
+"""How a value looks: chosen by a person, drawn by a machine, or plain words. Never a verdict alone, only inside a slot."""
+
+import math
+import re
+from collections import Counter
+from typing import Final
+
+UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
+HEX: Final = re.compile(r"(?:0x)?[0-9a-f]+", re.I)
+CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+LETTERS: Final = re.compile(r"[^\W\d_]+")
+INNER_SIGNS: Final = frozenset("!@#$%^&*+=?~")
+
+DATE_TIME: Final = re.compile(r"\d{1,4}[-./:]\d{1,2}(?:[-./:T]\d{1,4})?(?:T?\d{1,2}:\d\d\S*)?|\d{1,2}:\d\d\S*")
+VERSION: Final = re.compile(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[a-z]+[-.]?\d*)*")
+MEASURE: Final = re.compile(r"[~<>=≤≥+\-]*\d[\d.,]*(?:[-–x]\d+)?\s?(?:[a-zA-Zµ%°/]{0,5}|chars?|characters|znaků|bits?|bytes?)")
+ORDINAL: Final = re.compile(r"\d+(?:st|nd|rd|th)|[A-Za-z]\d{1,2}|\d[A-Za-z]{1,2}")
+TECHNICAL: Final = re.compile(
+    r"(?:sha|md|aes|rsa|ripemd|blake|crc|hmac|pbkdf|base|utf|ucs|iso|rfc|oauth|argon|bcrypt|scrypt|ed|x|curve|secp|ipv|"
+    r"http|tls|ssl|smbv|ntlmv|lm|mysql|python|php|perl|java|node|ubuntu|debian|fedora|centos|rhel|win|windows|kde|gnome|"
+    r"ext|usb|mp|h|vp|p|pkcs|x86_|amd|arm|i|qt|gtk|wpa|wep|wlan|eth|wlp|enp|tty|vt|sd|hd|md|nvme|room|page|level|issue|"
+    r"bug|cve|pr|mw|rev|build|step|part|phase|option|version|release|user|host|server|node|db|vm|ip|utf-|iso-|sha-|wpa-|"
+    r"latin|cp|windows-|totp|hotp|fido|u2f|webauthn|k|i|a|l|e|b|s|g|ec|log|v)[-_]?"
+    r"\d{1,5}(?:[-_.]?(?:id|a|k|s|lts|x|gb|mb|bit|personal|enterprise|sha\d+|gcm|cbc|ctr|psk|eap|\d+))*",
+    re.I,
+)
+
+
+def entropy(text: str) -> float:
+    """Shannon's, in bits a character."""
+    total = len(text)
+    return -sum(n / total * math.log2(n / total) for n in Counter(text).values()) if text else 0.0
+
+
+def is_wordy(text: str) -> bool:
+    """Made of words: CamelCase, snake_case or kebab-case with parts as long as words have."""
+    parts = CAMEL.findall(text)
+    letters = sum(map(len, parts))
+    return bool(parts) and letters >= 0.7 * len(text) and letters / len(parts) >= 3.6
+
+
+def is_random(text: str, least: int = 16) -> bool:
+    """As a machine draws it: long enough, varied, and not words. A tie-breaker for a value in a named slot."""
+    if len(text) < least or len(set(text)) < 6:
+        return False
+    has_digit = any("0" <= c <= "9" for c in text)
+    has_letter = any(c.isalpha() for c in text)
+    if has_digit and has_letter:
+        digits = sum("0" <= c <= "9" for c in text)
+        return not (is_wordy(text) and digits < 0.1 * len(text)) and entropy(text) >= 2.3
+    if has_digit:
+        return False
+    has_both_cases = any(c.islower() for c in text) and any(c.isupper() for c in text)
+    if has_both_cases:
+        return not is_wordy(text) and entropy(text) >= 3.0
+    return False
+
+
+def is_technical(text: str) -> bool:
+    """Digits and letters together that are a date, a size, a version, an algorithm or a name of a thing."""
+    return bool(
+        DATE_TIME.fullmatch(text)
+        or VERSION.fullmatch(text)
+        or MEASURE.fullmatch(text)
+        or ORDINAL.fullmatch(text)
+        or TECHNICAL.fullmatch(text)
+    )
+
+
+def looks_chosen(text: str, least: int = 6) -> bool:
+    """Letters with digits, or with signs inside, as a password has and a word of a sentence has not."""
+    if not least <= len(text) <= 128 or is_technical(text):
+        return False
+    has_letter = any(c.isalpha() for c in text)
+    has_digit = any(c.isdigit() for c in text)
+    has_sign = any(c in INNER_SIGNS for c in text[:-1]) or text[-1] in "*#$^"
+    if has_letter and has_digit:
+        return len(set(text)) >= 4
+    return has_letter and has_sign and len(set(text)) >= 5

@@ -1,0 +1,237 @@
+"""The value beside a name: where it begins and ends, and whether it is a credential."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from ingest.scrub.names import Slot, slot_of
+from ingest.scrub.placeholders import is_placeholder
+from ingest.scrub.shapes import UUID, entropy, is_random, is_technical, is_wordy, looks_chosen
+
+LONGEST: Final = 1024
+QUOTES: Final = {
+    '"': '"', "'": "'", "`": "`", "„": "“”\"", "“": "”“\"", "”": "”", "«": "»", "»": "«", "‚": "‘’'", "‘": "’'", "’": "’", "‹": "", "「": "」", "『": "』", "《": "》",
+}  # fmt: skip
+OPEN: Final = re.compile(
+    r"(?P<esc>\\{1,4}[\"'])|(?P<ent>&(?:quot|apos|\#0?3[49]|\#x2[27]|ldquo|bdquo|lsquo);)|(?P<triple>\"\"\"|''')|(?:(?:[bruf]{1,2}|@|\$|L|N)(?=[\"']))?(?P<q>[\"'`„“”«»‚‘’「『《])|(?P<star>\*{1,3}(?=[^\s*])|_{1,2}(?=[^\s_][^\s]*_)|<(?:code|b|strong|kbd|tt|em|i|pre|td|string|span)>|\|\|)",
+    re.I,
+)
+ENTITY: Final = re.compile(r"&(?:quot|apos|#0?3[49]|#x2[27]|rdquo|ldquo|rsquo);", re.I)
+BARE: Final = re.compile(r"[^\s\"`<>‹›„“”«»「」\x00-\x08]{1,1024}")
+BARE_CUT: Final = re.compile(
+    r"""
+      \\{1,2}[nrt"'] | \\\\$ | &(?:quot|lt|gt|amp|apos|nbsp|\#\d{1,5}); | &(?=[A-Za-z_][\w.\-]{0,40}=) | ['"]  | [,;](?=[A-Za-z_][\w.\- ]{0,40}[=:]) | [,;)\]}]+$ | \)[,;.)\]}]*$
+    | ;(?=\S) | ,$ | \|$ | %(?:22|27|20|0[AaDd]) | [。、，；）】]
+    """,
+    re.X,
+)
+EDGE_AFTER: Final = ".,;:"
+BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    text: str
+    start: int
+    end: int
+    quoted: bool
+    is_last: bool
+    """Nothing but blanks, closers or a comment follows on its line."""
+    next: str
+    """The character after it and its quote."""
+
+
+LAST: Final = re.compile(r"[ \t\"'`*_)\]};,.!|\\-]{0,8}(?:$|[\r\n]|\\n|//|#|/\*|-->|<|\s+(?:#|//|--))")
+
+
+def read_value(text: str, at: int) -> Value | None:
+    """The value that begins at `at`; None where there is none, or only our own marker."""
+    opened = OPEN.match(text, at)
+    if opened:
+        at = opened.end()
+        if opened["esc"] or opened["ent"] or opened["triple"]:
+            return until(text, at, opened[0])
+        if opened["q"]:
+            return quoted_value(text, at, QUOTES[opened["q"]])
+        if opened["star"].startswith(("*", "_", "|")):
+            return emphasised(text, at, opened["star"])
+    return bare_value(text, at)
+
+
+def value_at(text: str, start: int, end: int, close: int, *, quoted: bool) -> Value | None:
+    if end <= start:
+        return None
+    return Value(text[start:end], start, end, quoted, bool(LAST.match(text, close)), text[close : close + 1])
+
+
+def until(text: str, at: int, quote: str) -> Value | None:
+    """Values between escaped quotes, entities or triple quotes."""
+    if quote[0] == "&":
+        found = ENTITY.search(text, at, at + LONGEST)
+        end = found.start() if found else -1
+        close = found.end() if found else -1
+    else:
+        end = text.find(quote, at, at + LONGEST)
+        close = end + len(quote)
+    if end < 0:
+        return bare_value(text, at)
+    if "\n" in text[at:end]:
+        return None
+    return value_at(text, at, end, close, quoted=True)
+
+
+def quoted_value(text: str, at: int, closers: str) -> Value | None:
+    end = at
+    limit = min(len(text), at + LONGEST)
+    while end < limit:
+        c = text[end]
+        if c in closers:
+            return value_at(text, at, end, end + 1, quoted=True)
+        if c in "\r\n" or c == "‹":
+            break
+        end += 2 if c == "\\" and end + 1 < limit and text[end + 1] not in "\r\n" else 1
+    if end >= limit and limit < len(text):
+        return extended(text, at)
+    return bare_value(text, at)
+
+
+def extended(text: str, at: int) -> Value | None:
+    """A quoted value longer than we look: all of it up to the next blank, so that no tail is left."""
+    end = re.compile(r"[^\s\"'`<>‹›]*+").match(text, at).end()  # type: ignore[union-attr]  # matches the empty string
+    return value_at(text, at, end, end, quoted=True)
+
+
+def emphasised(text: str, at: int, mark: str) -> Value | None:
+    value = bare_value(text, at)
+    if value and (cut := value.text.find(mark)) > 0:
+        end = value.start + cut
+        return value_at(text, value.start, end, end + len(mark), quoted=False)
+    return value
+
+
+def bare_value(text: str, at: int) -> Value | None:
+    found = BARE.match(text, at)
+    if not found:
+        return None
+    start, end = found.span()
+    if end - start >= LONGEST:
+        end = re.compile(r"[^\s\"'`<>‹›]*+").match(text, at).end()  # type: ignore[union-attr]  # matches the empty string
+    value = text[start:end]
+    cut = BARE_CUT.search(value)
+    if cut and cut.start() == 0:
+        return None
+    if cut:
+        value = value[: cut.start()]
+    stripped = value.rstrip(EDGE_AFTER)
+    while stripped and stripped[-1] in BRACKETS and stripped.count(stripped[-1]) > stripped.count(BRACKETS[stripped[-1]]):
+        stripped = stripped[:-1].rstrip(EDGE_AFTER)
+    return value_at(text, start, start + len(stripped), start + len(stripped), quoted=False)
+
+
+LETTERED: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+){3,9}")
+PHRASE: Final = re.compile(r"[a-zà-ž]{3,10}(?: [a-zà-ž]{3,10}){3,11}")
+HASHED: Final = re.compile(
+    r"\$(?:1|2[abxy]?|5|6|7|y|gy|apr1|argon2\w{0,2}|pbkdf2[\w\-]{0,12}|scrypt|bcrypt[\w\-]{0,8}|S|P|H|md5)\$|\{(?:S?SHA\d{0,3}|S?MD5|CRYPT|PBKDF2[\w\-]{0,10}|ARGON2|cipher|bcrypt)\}|"
+    r"(?:sha\d{1,3}|md5|h1|blake\w{1,3})[:\-]|pbkdf2[_:]|scrypt:|argon2|bcrypt[_$]|ENC[\[(]|!vault|\$ANSIBLE_VAULT|enc:|SCRAM-SHA|AQICAH|vault:v\d",
+    re.I,
+)
+PUBLIC_VALUE: Final = re.compile(
+    r"(?:ssh-(?:rsa|ed25519|dss)|ecdsa-|sk-ssh-|age1|npub1|xpub|ypub|zpub|pk_(?:live|test)_|pk\.eyJ|AAAAB3Nza|AAAAC3Nza|AAAAE2Vj|MIGf|MIIBIjAN|MFkwEwYH|MCowBQYDK2V|\$[A-Za-z0-9_\-]{43}$|"
+    r"[!@#][A-Za-z0-9._=/\-]{1,60}:[a-z0-9.\-]{3,80}$|mxc:|s\d{1,12}_\d|t\d{1,8}-\d{2,12}_)"
+)
+TOKENISH: Final = re.compile(r"[\w.+/=~\-:|!$%*^@#&?,]+")
+SENTENCE: Final = re.compile(r"[ \t]+[^\W\d_]{2,}")
+
+
+def is_credential(slot: Slot, value: Value, *, name: str, sign: str) -> bool:
+    """`sign` is what stands between: `=`, `:`, `,`, `|`, `(`, ` ` or `is`, from the surest to the loosest."""
+    text = value.text
+    if len(text) < 3 or HASHED.match(text) or PUBLIC_VALUE.match(text) or is_placeholder(text, quoted=value.quoted):
+        return False
+    if not value.quoted and value.next in ("(", "["):
+        return False
+    if slot is Slot.PASSWORD:
+        return is_password(value, name, sign)
+    if any(c.isspace() for c in text) or not TOKENISH.fullmatch(text):
+        return False
+    if is_technical(text):
+        return False
+    if slot is Slot.SECRET:
+        return is_random(text, 8) or looks_chosen(text, 8) or is_env_word(value, name, sign)
+    if slot is Slot.TOKEN:
+        return is_random(text, 12) and not is_slug(text)
+    return is_random(text, 16) and not is_slug(text) and ("/" not in text or not is_path(text))
+
+
+def is_slug(text: str) -> bool:
+    """Words with a number, as ids of things have: `step2-login-page`, `room-42-projector`."""
+    parts = re.split(r"[-_./:]", text)
+    wordy = sum(part.isalpha() and (part.islower() or part.isupper() or part.istitle()) for part in parts)
+    return len(parts) >= 3 and wordy >= 0.6 * len(parts) and entropy(text) < 4.3 and max(map(len, parts)) < 16
+
+
+def is_path(text: str) -> bool:
+    parts = text.split("/")
+    return all(part.isalpha() or is_wordy(part) or not part for part in parts)
+
+
+def is_env_word(value: Value, name: str, sign: str) -> bool:
+    """`SESSION_SECRET=kocourek`: a plain word, where the name and the sign leave no doubt that it is a value."""
+    text = value.text
+    return (
+        sign == "="
+        and text.isalpha()
+        and text.islower()
+        and len(text) >= 5
+        and slot_of(text) is None
+        and (name.isupper() or value.quoted)
+        and value.is_last
+    )
+
+
+def is_password(value: Value, name: str, sign: str) -> bool:
+    text = value.text
+    if value.quoted:
+        return is_quoted_password(value, name, sign)
+    if UUID.fullmatch(text) and sign not in "=:":
+        return False
+    if looks_chosen(text, 5 if sign in "=:" else 6):
+        return not is_reference_name(text) and not (sign not in "=:" and is_slug(text) and not text[-1].isdigit())
+    if LETTERED.fullmatch(text):
+        return sign in "=:" and value.is_last and not any(len(part) < 3 for part in text.split("-"))
+    if text.isdigit():
+        return sign in "=:" and 6 <= len(text) <= 32 and name.lower() not in ("pass", "pw")
+    if is_random(text, 12):
+        return True
+    return is_plain_word(value, name, sign)
+
+
+def is_reference_name(text: str) -> bool:
+    """`db_password1`, `PASS_2`, `newPassword2`: a variable, named like what it holds."""
+    return bool(re.fullmatch(r"[A-Za-z_]\w*", text)) and slot_of(text.rstrip("0123456789")) is not None
+
+
+def is_quoted_password(value: Value, name: str, sign: str) -> bool:
+    text = value.text
+    if " " in text or "\t" in text:
+        words = text.split()
+        if PHRASE.fullmatch(text):
+            return sign == "=" and ("phrase" in name.lower() or "psk" in name.lower())
+        return sign in "=:" and len(words) <= 4 and any(looks_chosen(word) for word in words) and not any(len(w) > 2 and w.isalpha() and w.islower() for w in words)
+    if sign in ",|":
+        return looks_chosen(text, 6) or is_random(text, 12)
+    if slot_of(text) is not None or is_technical(text) or not any(c.isalnum() for c in text):
+        return False
+    if sign in "=:":
+        return len(text) >= 4 and (not text[0].isupper() or not text.isalpha() or sign == "=")
+    return len(text) >= 5
+
+
+def is_plain_word(value: Value, name: str, sign: str) -> bool:
+    """A bare word is a password only where a configuration says so: `DB_PASSWORD=watermelon` up to the end of the line."""
+    text = value.text
+    if not text.isalpha() or not 4 <= len(text) <= 40 or slot_of(text) is not None or not value.is_last or value.next in tuple("),.("):
+        return False
+    if sign == "=":
+        return text.islower() or name.isupper()
+    return sign == ":" and name.isupper() and "_" in name
