@@ -1,0 +1,128 @@
+"""Where the words of a question stand in a text: as typed, inflected, inside an identifier, or as a part of a word.
+
+For showing, not for ranking: it goes by rules alone, so an irregular form that the index found may stay unmarked.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from index.model import Query, Span
+from index.text.fold import WORD, fold, words
+from index.text.pieces import is_unspaced
+from index.text.words import Keys
+
+_SHORTEST_PART: Final = 3
+_PHRASE_WEIGHT: Final = 3.0
+_FUNCTION_WEIGHT: Final = 0.1
+_MEMO: Final = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A place of the term number `term`."""
+
+    span: Span
+    term: int
+
+
+class Finder:
+    """Finds the included terms of some queries. One Finder serves all hits of a search."""
+
+    def __init__(self, queries: Iterable[Query], keys: Keys) -> None:
+        self._keys = keys
+        self._phrases: list[tuple[int, tuple[str, ...]]] = []
+        self._words: dict[str, int] = {}
+        self._by_key: dict[str, int] = {}
+        self._unspaced: list[tuple[int, str]] = []
+        self.weights: list[float] = []
+        """What each term counts, by its number."""
+        common = frozenset().union(*(language.function_words for language in keys.languages))
+        for query in queries:
+            for term in query.terms:
+                if term.is_excluded:
+                    continue
+                folded = tuple(map(fold, words(term.text)))
+                if term.is_phrase and len(folded) > 1:
+                    self._phrases.append((self._number(_PHRASE_WEIGHT), folded))
+                else:
+                    for written, word in zip(words(term.text), folded, strict=True):
+                        self._add(written, word, common)
+        # The first letters of all that is looked for: a word that begins otherwise is passed over without its keys.
+        self._heads = frozenset(key[:2] for key in (*self._by_key, *self._words))
+        self._terms_of = lru_cache(_MEMO)(self._terms_of_word)
+
+    def _number(self, weight: float) -> int:
+        self.weights.append(weight)
+        return len(self.weights) - 1
+
+    def _add(self, written: str, word: str, common: frozenset[str]) -> None:
+        if word in self._words:
+            return
+        number = self._words[word] = self._number(_FUNCTION_WEIGHT if word in common else 1.0)
+        if is_unspaced(written):
+            self._unspaced.append((number, written))
+        elif word not in common:
+            for key in self._keys.query_keys(written):
+                self._by_key.setdefault(key, number)
+
+    def places(self, text: str) -> list[Found]:
+        """In the order of the text, not overlapping. Function words are left out unless nothing else was found."""
+        runs = [(match.start(), match.end(), match[0]) for match in WORD.finditer(text)]
+        found = [Found(Span(start, end), number) for start, end, word in runs for number in self._terms_of(word)[:1]]
+        found += self._phrases_in(runs)
+        found += self._unspaced_in(text)
+        telling = [one for one in found if self.weights[one.term] > _FUNCTION_WEIGHT]
+        if not telling:
+            telling = self._parts_in(runs) or found
+        return _apart(telling)
+
+    def _terms_of_word(self, word: str) -> tuple[int, ...]:
+        folded = fold(word)
+        exact = self._words.get(folded)
+        if exact is not None:
+            return (exact,)
+        if folded[:2] not in self._heads and word.islower():
+            return ()
+        keys = self._keys.query_keys(word)
+        return tuple(dict.fromkeys(self._by_key[key] for key in keys if key in self._by_key))
+
+    def _phrases_in(self, runs: Sequence[tuple[int, int, str]]) -> list[Found]:
+        if not self._phrases:
+            return []
+        folded = [fold(word) for _, _, word in runs]
+        return [
+            Found(Span(runs[place][0], runs[place + len(phrase) - 1][1]), number)
+            for number, phrase in self._phrases
+            for place in range(len(folded) - len(phrase) + 1)
+            if folded[place] == phrase[0] and tuple(folded[place : place + len(phrase)]) == phrase
+        ]
+
+    def _unspaced_in(self, text: str) -> list[Found]:
+        found = []
+        for number, word in self._unspaced:
+            place = text.find(word)
+            while place >= 0:
+                found.append(Found(Span(place, place + len(word)), number))
+                place = text.find(word, place + len(word))
+        return found
+
+    def _parts_in(self, runs: Sequence[tuple[int, int, str]]) -> list[Found]:
+        """A word that stands nowhere may be the inside of one that does."""
+        parts = [(number, word) for word, number in self._words.items() if len(word) >= _SHORTEST_PART]
+        return [
+            Found(Span(start, end), number)
+            for start, end, word in runs
+            for number, part in parts
+            if self.weights[number] > _FUNCTION_WEIGHT and part in fold(word)
+        ]
+
+
+def _apart(found: list[Found]) -> list[Found]:
+    """Of overlapping places the one that begins first, and of those the longest."""
+    kept: list[Found] = []
+    for one in sorted(found, key=lambda one: (one.span.start, -one.span.end, one.term)):
+        if not kept or one.span.start >= kept[-1].span.end:
+            kept.append(one)
+    return kept

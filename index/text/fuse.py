@@ -1,0 +1,67 @@
+"""Reciprocal rank fusion: one order out of several rankings of the same chunks, by rank alone.
+
+Ours for every engine, so that the same rankings give the same order whichever engine they came from. Ranks count from
+1; an engine that counts from 0 means another k by the same number.
+
+Source: Cormack, Clarke and Buettcher, Reciprocal Rank Fusion outperforms Condorcet and Individual Rank Learning
+Methods (SIGIR 2009).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from index.model import ChunkId, Origin, Ranked
+
+K: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedRanking:
+    """One ranking of one text, best first. `name` is "bm25" or "vec", `text` the number of the text, from 1.
+
+    `trust` are factors by rank from 1, the last one for all further ranks; empty trusts every rank alike. They may not
+    rise, or a lower place would outrank a higher one.
+    """
+
+    name: str
+    text: int
+    places: Sequence[Ranked]
+    weight: float = 1.0
+    trust: tuple[float, ...] = ()
+
+    def share(self, rank: int) -> float:
+        """What a place adds to the score of its chunk."""
+        factor = self.trust[min(rank, len(self.trust)) - 1] if self.trust else 1.0
+        return self.weight * factor / (K + rank)
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """`origins` are the places it comes from, the text's order first, then the ranking's name."""
+
+    chunk: ChunkId
+    score: float
+    origins: tuple[Origin, ...]
+
+
+def fuse(rankings: Sequence[WeightedRanking]) -> list[Fused]:
+    """Best first; equal scores by best rank, then by chunk id, so that the order is total.
+
+    A second ranking of the same name and text counts nothing, nor does a second place of one chunk in one ranking. The
+    order in which rankings are given does not matter as long as no two differ under the same name and text.
+    """
+    first = {(ranking.text, ranking.name): ranking for ranking in reversed(rankings)}
+    scores: dict[ChunkId, float] = {}
+    origins: dict[ChunkId, list[Origin]] = {}
+    for (text, name), ranking in sorted(first.items(), key=lambda item: item[0]):
+        seen: set[ChunkId] = set()
+        for place in ranking.places:
+            if place.chunk in seen:
+                continue
+            seen.add(place.chunk)
+            scores[place.chunk] = scores.get(place.chunk, 0.0) + ranking.share(place.rank)
+            origins.setdefault(place.chunk, []).append(Origin(name, text, place.rank, place.score))
+    fused = [Fused(chunk, score, tuple(origins[chunk])) for chunk, score in scores.items()]
+    fused.sort(key=lambda one: (-one.score, min(origin.rank for origin in one.origins), one.chunk))
+    return fused

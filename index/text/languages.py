@@ -1,0 +1,91 @@
+"""The languages whose inflection is known: where their stemmer is, and how their texts are told apart.
+
+A text is read in the languages whose function words it has. A query is too short for that and is read in all.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from index.errors import ConfigError
+from index.text.fold import fold
+
+_SHARE_OF_BEST: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    code: str
+    stemmer: str | None  # module in `snowballstemmer`, without `_stemmer`; None: our own rules
+    letters: str  # those that set it apart, in lower case
+    function_words: frozenset[str]  # folded
+
+
+def _language(code: str, stemmer: str | None, letters: str, function_words: str) -> Language:
+    return Language(code, stemmer, letters, frozenset(function_words.split()))
+
+
+_ALL: Final = (
+    _language("en", "english", "",
+        "the and of that with for this you are not from have which or it be can if your is was"),
+    _language("cs", None, "ěřůťďňčšž",
+        "se je ze ktery ktere jsou jako nebo pro pri jeho byl bude tak podle pokud kde jak uz jsem neni aby"),
+    _language("sk", None, "ľĺŕôäťďňčšž",
+        "sa je ze ktory ktore su ako alebo pre pri jeho bol bude tak podla ak kde uz som nie je aby"),
+    _language("de", "german", "äöüß",
+        "der die und das ist nicht mit ein eine den von zu auf wird sich auch dem werden oder wenn fur"),
+    _language("pl", "polish", "łąęśżźćń",
+        "sie jest nie na ze do jak dla ktore ktory oraz przez lub sa od jego po byl tym aby"),
+    _language("fr", "french", "çèêàùœ",
+        "le la les des est et une dans que pour qui pas sur avec vous sont ce par au plus"),
+    _language("es", "spanish", "ñáéíóú¿¡",
+        "el la los las que en un una por con para es del se no su como esta al mas"),
+    _language("it", "italian", "èàùòì",
+        "il di che la per un una non con sono del della si gli alla nel come piu anche"),
+    _language("nl", "dutch", "",
+        "de het een van en is dat niet op te zijn voor met die wordt aan ook als bij naar"),
+    _language("pt", "portuguese", "ãõçâê",
+        "que nao uma com para os um por se da do as dos como mais ao foi ou sua na"),
+    _language("sv", "swedish", "åäö",
+        "och att det som en ar pa inte av for med den till ett har kan eller om du fran"),
+    _language("da", "danish", "åæø",
+        "og at det er en af til for ikke med den som der et har kan eller du fra pa"),
+    _language("no", "norwegian", "åæø",
+        "og det er en av til for ikke med den som et har kan eller du fra pa som i"),
+    _language("fi", "finnish", "äö",
+        "ja on ei se etta kun tai ovat mutta niin joka myos voi kuin jos ole sen han ne"),
+    _language("hu", "hungarian", "őűáéöü",
+        "a az es hogy nem is egy van ez meg csak vagy mint de azt ha mar kell lehet"),
+    _language("ro", "romanian", "ăâîșț",
+        "si de la cu nu este pe un o in sa din care pentru mai ca sunt sau ce fi"),
+    _language("ru", "russian", "аеиоу",
+        "и в не на что с по как это для из или к от но же так если у за"),
+)  # fmt: skip
+KNOWN: Final = {language.code: language for language in _ALL}
+
+
+def chosen(codes: Iterable[str]) -> tuple[Language, ...]:
+    """In the order given, each once. An unknown code is a `ConfigError`."""
+    found = {}
+    for code in codes:
+        if code not in KNOWN:
+            raise ConfigError(f"languages: no rules for {code[:20]!r} (known: {', '.join(sorted(KNOWN))})")
+        found[code] = KNOWN[code]
+    return tuple(found.values())
+
+
+def spoken(words: Iterable[str], text: str, languages: tuple[Language, ...]) -> tuple[Language, ...]:
+    """Those of `languages` a text is written in, by its function words and letters; the first where it has none."""
+    if len(languages) < 2:
+        return languages
+    common = Counter(map(fold, words))
+    letters = Counter(text.lower()) if not text.isascii() else Counter()
+    votes = [
+        sum(common[word] for word in language.function_words) + sum(letters[letter] for letter in language.letters)
+        for language in languages
+    ]
+    enough = max(votes) * _SHARE_OF_BEST
+    if not enough:
+        return languages[:1]
+    return tuple(language for language, count in zip(languages, votes, strict=True) if count >= enough)

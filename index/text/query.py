@@ -1,0 +1,135 @@
+"""What a person typed, read into words, phrases and filters. The same in the room, the shell and MCP.
+
+    "lost update" postgres -mysql from:@alice:example.org after:7d
+
+Only the operators below are special; anything else that looks like one (`std::vector`, `http://x`, `foo:bar`) is a
+word. `--flag` and `-5` are words as well. Pure: the clock comes in.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from index.errors import QueryError
+from index.model import Query, Term
+from index.text.filters import OPERATORS, FilterBuilder
+from index.text.fold import fold, has_word
+
+MOST_TEXTS: Final = 8
+MOST_BYTES: Final = 1_000
+MOST_TERMS: Final = 32
+
+_CLOSING: Final = {'"': '"', "„": '“”"', "“": "”", "”": "”", "«": "»", "»": "«", "‟": "”"}
+_QUOTES: Final = re.compile("[" + "".join({*_CLOSING, *"".join(_CLOSING.values())}) + "]")
+_OPERATOR: Final = re.compile(rf"-?({'|'.join(OPERATORS)}):(?=\S)", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"-\d[\d.,]*(?=\s|$)")
+_RUN: Final = re.compile(r"\S+")
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_DROPPED: Final = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_HELP: Final = (
+    'holds no word to look for (write words, "a phrase", -without; narrow with from: in: repo: kind: section: tag:'
+    " area: confidence: before: after: has:link corpus:)"
+)
+
+
+def parse_many(texts: Sequence[str], *, now_ms: int) -> tuple[Query, ...]:
+    """One to eight texts, in order; one that means the same as an earlier one is left out."""
+    if not texts:
+        raise QueryError("texts: there is none (give one to eight)")
+    if len(texts) > MOST_TEXTS:
+        raise QueryError(f"texts: there are {len(texts)} of them (give at most {MOST_TEXTS})")
+    names = ["text"] if len(texts) == 1 else [f"text {number}" for number in range(1, len(texts) + 1)]
+    read = [parse(text, now_ms=now_ms, field=name) for text, name in zip(texts, names, strict=True)]
+    return tuple(dict.fromkeys(read))
+
+
+def parse(text: str, *, now_ms: int, field: str = "text") -> Query:
+    """Raises `QueryError`, which calls the text `field`, for one too long, without a word, or with a bad operator."""
+    size_bytes = len(text.encode("utf-8", "surrogatepass"))
+    if size_bytes > MOST_BYTES:
+        raise QueryError(f"{field}: is {size_bytes} bytes long (at most {MOST_BYTES} bytes; shorten it)")
+    filters = FilterBuilder(now_ms=now_ms, field=field)
+    terms: dict[Term, None] = {}
+    for piece in _pieces(_cleaned(text)):
+        if piece.operator is not None:
+            filters.add(piece.operator, piece.text, is_excluded=piece.is_excluded)
+        elif has_word(piece.text):
+            terms[Term(piece.text, is_phrase=piece.is_phrase, is_excluded=piece.is_excluded)] = None
+    kept = _within_limit(list(terms))
+    words = " ".join(term.text for term in terms if not term.is_excluded)
+    if not words:
+        raise QueryError(f"{field}: {_HELP}")
+    return Query(text=words, terms=kept, filters=filters.built())
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    text: str
+    operator: str | None = None
+    is_phrase: bool = False
+    is_excluded: bool = False
+
+
+def _cleaned(text: str) -> str:
+    text = _SURROGATE.sub("\ufffd", _DROPPED.sub("", _CONTROL.sub(" ", text)))
+    return unicodedata.normalize("NFC", text)
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    place = 0
+    while run := _RUN.search(text, place):
+        start = run.start()
+        if operator := _OPERATOR.match(text, start):
+            value, place = _value(text, operator.end())
+            yield _Piece(value, operator=operator[1].lower(), is_excluded=operator[0].startswith("-"))
+            continue
+        is_excluded = run[0][0] == "-" and run[0][1:2] not in ("", "-") and not _NUMBER.match(text, start)
+        if is_excluded:
+            start += 1
+        phrase = _quoted(text, start)
+        if phrase is not None:
+            inside, place = phrase
+            yield _Piece(" ".join(inside.split()), is_phrase=True, is_excluded=is_excluded)
+            continue
+        place = _end_of_word(text, start, run.end())
+        # A quotation mark without its partner is no syntax: what it stands in falls into words.
+        for word in _QUOTES.sub(" ", text[start:place]).split():
+            yield _Piece(word, is_excluded=is_excluded)
+
+
+def _value(text: str, start: int) -> tuple[str, int]:
+    quoted = _quoted(text, start)
+    if quoted is not None:
+        return " ".join(quoted[0].split()), quoted[1]
+    run = _RUN.match(text, start)
+    return (run[0], run.end()) if run else ("", start)
+
+
+def _quoted(text: str, start: int) -> tuple[str, int] | None:
+    """The inside of a quotation that opens at `start`, and where it ends; None where none opens or it never closes."""
+    closing = _CLOSING.get(text[start : start + 1])
+    if closing is None:
+        return None
+    ends = [end for mark in closing if (end := text.find(mark, start + 1)) > 0]
+    return (text[start + 1 : min(ends)], min(ends) + 1) if ends else None
+
+
+def _end_of_word(text: str, start: int, end: int) -> int:
+    """A word ends before a blank, or before a quotation that begins inside of it, as in `say:"so what"`."""
+    for mark in _QUOTES.finditer(text, start + 1, end):
+        if _quoted(text, mark.start()) is not None:
+            return mark.start()
+    return end
+
+
+def _within_limit(terms: list[Term]) -> tuple[Term, ...]:
+    """Not more than can be looked up: phrases and exclusions first, then the longer words, which are the rarer ones."""
+    once = list({(fold(term.text), term.is_phrase, term.is_excluded): term for term in reversed(terms)}.values())[::-1]
+    if len(once) <= MOST_TERMS:
+        return tuple(once)
+    weight = [(term.is_phrase or term.is_excluded, len(term.text)) for term in once]
+    best = sorted(range(len(once)), key=lambda place: weight[place], reverse=True)[:MOST_TERMS]
+    return tuple(once[place] for place in sorted(best))
