@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ingest.chat.formatted import NOTHING_FORMATTED, SPOILER, Formatted, read_formatted
+from ingest.chat.formatted import MAX_LINKS, NOTHING_FORMATTED, SPOILER, Formatted, read_formatted
 
 Scrub = Callable[[str], str]
 
@@ -59,7 +59,7 @@ class Content:
     """What one message, or one revision of it, says. `text` is scrubbed; empty means that there is nothing to index."""
 
     text: str
-    links: tuple[str, ...] = ()  # scrubbed
+    links: tuple[str, ...] = ()  # scrubbed, without blanks, at most `MAX_LINKS`
     is_notice: bool = False
     is_emote: bool = False
     has_spoiler: bool = False
@@ -85,10 +85,10 @@ def read_content(event_type: str, content: Mapping[str, object], *, is_reply: bo
     raw = _poll(content) if event_type in POLL_TYPES else _words(content, form, formatted, is_reply=is_reply)
     text, was_cut = cap(scrub(tidy(raw)).strip())
     links = [link.rstrip(".,;:!?)") for link in _LINK.findall(text)]
-    links += [scrub(tidy(link)) for link in formatted.links]
+    links += ["".join(scrub(tidy(link)).split()) for link in formatted.links]
     return Content(
         text=text,
-        links=tuple(dict.fromkeys(links)),
+        links=tuple(dict.fromkeys(links))[:MAX_LINKS],
         is_notice=form == "m.notice",
         is_emote=form == "m.emote",
         has_spoiler=formatted.has_spoiler,

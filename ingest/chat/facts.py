@@ -46,9 +46,14 @@ class Account:
     """Whose eyes we read with, and who else in a room is a machine of the host's."""
 
     reader: UserId
-    local_servers: frozenset[str]  # lower case; the reader's own among them
+    local_servers: frozenset[str] = frozenset()  # where names cannot be had by strangers; the reader's own is always in
     service_users: frozenset[UserId] = frozenset()  # our bot, other bots of the host
     puppets: re.Pattern[str] | None = None  # further puppets and bridge bots: whole ids, as the host knows its bridges
+
+    def __post_init__(self) -> None:
+        own = self.reader.partition(":")[2]
+        servers = frozenset(server.casefold() for server in self.local_servers | {own} if server)
+        object.__setattr__(self, "local_servers", servers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from tests.chat.raw_events import Raw, raw_member, raw_message, raw_state
 
 ROOM = RoomId("!room")
 READER, BOT = UserId("@reader:here"), UserId("@search:here")
-ACCOUNT = Account(READER, frozenset({"here"}), frozenset({BOT}))
+ACCOUNT = Account(READER, service_users=frozenset({BOT}))
 UUID = "0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f"
 
 
@@ -209,7 +209,7 @@ def test_members_of_bridged_servers_and_public_bridges_refuse(user: str) -> None
 
 def test_a_server_that_is_only_called_irc_is_a_look_alike_unless_it_is_ours() -> None:
     assert reason(raw_member("@x:irc.evil.org:8448")) is Reason.LOOK_ALIKE
-    ours = Account(UserId("@reader:irc.club"), frozenset({"irc.club"}))
+    ours = Account(UserId("@reader:irc.club"))
     facts = read_facts(ROOM, community(raw_member("@x:irc.club")), account=ours, is_joined=True)
     assert decide(facts, RoomPolicy()).outcome is Outcome.ADMITTED
 
