@@ -10,13 +10,11 @@ from typing import Final
 
 from index.model import EventId, RoomId
 from matrix.errors import UnavailableError
-from matrix.reading import Direction, RoomReader
+from matrix.reading import Direction, Moment, RoomReader
 from matrix.records import Page
 from matrix.shape import RawEvent, integer_at
 
-_FAR_FUTURE_MS: Final = 2**53 - 1
-_JUMPS_MS: Final = (*[1] * 8, 1_000, 60_000, 3_600_000, 86_400_000, 30 * 86_400_000)
-"""How far each try goes beyond the event that the last one met: a few single steps, then strides for a long bad run."""
+_STRIDES_MS: Final = tuple(4**exponent for exponent in range(22))  # up to a hundred years
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +46,7 @@ async def read_stretch(
     direction: Direction,
     limit: int,
     near_ms: int | None,
+    now_ms: int,
     to: str | None = None,
 ) -> Stretch:
     """Like `reader.messages`, but what fails for good in a page is left out.
@@ -58,14 +57,15 @@ async def read_stretch(
     """
     try:
         return Stretch(await reader.messages(room, from_=from_, direction=direction, limit=limit, to=to))
-    except UnavailableError as failure:
+    except UnavailableError:
         if not await reader.is_alive():
             raise
         before = await _up_to_the_fault(reader, room, from_=from_, direction=direction, limit=limit, to=to)
         if not before.is_at_fault:
             return Stretch(Page(before.events, None, before.end, before.odd))
-        near_ms = _farthest(direction, near_ms, before.events)
-        return await _beyond(reader, room, direction, near_ms, before, failure)
+        known_ms = _farthest(direction, near_ms, before.events)
+        start_ms = known_ms if known_ms is not None else (now_ms if direction == "b" else 0)
+        return await _beyond(reader, room, direction, start_ms, before, is_start_known=known_ms is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,31 +101,59 @@ async def _up_to_the_fault(
     return _Before(tuple(events), from_, odd, is_at_fault=True)
 
 
+@dataclass(frozen=True, slots=True)
+class _Landing:
+    """A good event on the other side."""
+
+    moment: Moment
+    event: RawEvent
+    token: str
+
+
 async def _beyond(
-    reader: RoomReader,
-    room: RoomId,
-    direction: Direction,
-    near_ms: int | None,
-    before: _Before,
-    failure: UnavailableError,
+    reader: RoomReader, room: RoomId, direction: Direction, near_ms: int, before: _Before, is_start_known: bool
 ) -> Stretch:
-    """What came before, and one event on the other side with the place to go on from."""
+    """What came before, and one event on the other side with the place to go on from.
+
+    Strides of growing length find the other side, halving finds the event there that is closest to the hole. Asking
+    for an event by time may itself fail, when it is the bad one that would be found.
+    """
     sign = -1 if direction == "b" else 1
-    at_ms = near_ms if near_ms is not None else (_FAR_FUTURE_MS if direction == "b" else 0)
-    for jump_ms in _JUMPS_MS:
-        moment = await reader.event_at(room, at_ms + sign * jump_ms, direction)
-        if moment is None:
-            return Stretch(Page(before.events, None, None, before.odd), Unknown(room, near_ms, None, None))
-        at_ms = moment.sent_ms
+    inner_ms = near_ms  # at or before the bad event, in the direction of reading
+    landing: _Landing | None = None
+    for stride_ms in _STRIDES_MS:
+        outer_ms = near_ms + sign * stride_ms
         try:
-            context = await reader.context(room, moment.event, attempts=1)
+            landing = await _land(reader, room, direction, outer_ms)
+            break
         except UnavailableError:
-            continue  # another bad one, or the same
-        token = context and (context.start if direction == "b" else context.end)
-        if context and context.event is not None and token:
-            page = Page((*before.events, context.event), None, token, before.odd)
-            return Stretch(page, Unknown(room, near_ms, at_ms, moment.event))
-    raise failure
+            inner_ms = outer_ms
+    else:
+        raise UnavailableError(f"{room}: nothing beyond a stretch that cannot be served (run again later)")
+    while abs(outer_ms - inner_ms) > 1:
+        middle_ms = (outer_ms + inner_ms) // 2
+        try:
+            landing = await _land(reader, room, direction, middle_ms) or landing
+            outer_ms = middle_ms
+        except UnavailableError:
+            inner_ms = middle_ms
+    first_ms = near_ms if is_start_known else None
+    if landing is None:
+        return Stretch(Page(before.events, None, None, before.odd), Unknown(room, first_ms, None, None))
+    page = Page((*before.events, landing.event), None, landing.token, before.odd)
+    return Stretch(page, Unknown(room, first_ms, landing.moment.sent_ms, landing.moment.event))
+
+
+async def _land(reader: RoomReader, room: RoomId, direction: Direction, at_ms: int) -> _Landing | None:
+    """None when there is nothing any more that way; UnavailableError when what is there cannot be served."""
+    moment = await reader.event_at(room, at_ms, direction, attempts=2)
+    if moment is None:
+        return None
+    context = await reader.context(room, moment.event, attempts=2)
+    token = context and (context.start if direction == "b" else context.end)
+    if context is None or context.event is None or not token:
+        raise UnavailableError(f"{room}: {moment.event}: found by its time, but not to be had")
+    return _Landing(moment, context.event, token)
 
 
 def _farthest(direction: Direction, near_ms: int | None, events: tuple[RawEvent, ...]) -> int | None:

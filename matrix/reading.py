@@ -71,7 +71,9 @@ class RoomReader(Protocol):
 
     async def event(self, room: RoomId, event: EventId, *, is_patient: bool = True) -> RawEvent | None: ...
 
-    async def event_at(self, room: RoomId, sent_ms: int, direction: Direction) -> Moment | None: ...
+    async def event_at(
+        self, room: RoomId, sent_ms: int, direction: Direction, *, attempts: int | None = None
+    ) -> Moment | None: ...
 
     async def account_data(self, kind: str) -> JsonObject: ...
 
@@ -236,11 +238,13 @@ class HomeserverReader:
                 await self._session.timing.sleep(MISSING_RETRY_S)
         return None
 
-    async def event_at(self, room: RoomId, sent_ms: int, direction: Direction) -> Moment | None:
+    async def event_at(
+        self, room: RoomId, sent_ms: int, direction: Direction, *, attempts: int | None = None
+    ) -> Moment | None:
         """The first event at or after ("f"), or the last at or before ("b"), a time. None when there is none."""
         path = client_path("rooms", room, "timestamp_to_event", version="v1")
         try:
-            answer = await self._session.get(path, {"ts": max(0, sent_ms), "dir": direction})
+            answer = await self._session.get(path, {"ts": max(0, sent_ms), "dir": direction}, attempts=attempts)
         except RefusedError as refused:
             _raise_unless_missing(refused)
             return None

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from sources.demo.homeserver import Homeserver
 from tests.matrix.people import People, RefusedError
 
 LONG_AGO_MS = 1_500_000_000_000
@@ -61,17 +60,6 @@ async def test_an_administrator_can_purge_a_past_delete_a_room_and_lock_an_accou
     await admin.lock(alice)
     with pytest.raises(RefusedError, match="M_USER_LOCKED"):
         await alice.joined_rooms()
-
-
-async def test_a_stopped_homeserver_starts_again_with_what_was_said(tmp_path: Path) -> None:
-    with Homeserver(tmp_path / "homeserver") as server:
-        async with People(server) as people:
-            alice = await people.register("alice")
-            room = await alice.create_room("Lasting")
-            said = await alice.say(room, "still here")
-            server.stop()
-            server.start()
-            assert (await alice.event(room, said))["content"]["body"] == "still here"
 
 
 def test_the_homeserver_ends_with_its_parent_even_when_that_is_killed(tmp_path: Path) -> None:
