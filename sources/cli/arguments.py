@@ -9,20 +9,8 @@ from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Final
 
-OPERATORS: Final = (
-    "from",
-    "in",
-    "repo",
-    "kind",
-    "section",
-    "tag",
-    "area",
-    "confidence",
-    "before",
-    "after",
-    "has",
-    "corpus",
-)
+from index.text.filters import OPERATORS
+
 _OPERATOR: Final = re.compile(rf"-?(?:{'|'.join(OPERATORS)}):\S+|-\S+")
 
 

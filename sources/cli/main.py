@@ -22,6 +22,10 @@ class Entry(NamedTuple):
 
 
 COMMANDS: Final = {
+    "grep": Entry("sources.cli.grep", "Find exact text in tracked files and notes, code included."),
+    "toc": Entry("sources.cli.toc", "List what is indexed: folder, file, title, tags."),
+    "get": Entry("sources.cli.get", "Read a passage afresh from its source."),
+    "status": Entry("sources.cli.status", "Show what is in the index, how old it is and what it lacks."),
     "check": Entry("sources.cli.check", "Read the configuration and try everything it names."),
     "scrub": Entry(
         "sources.cli.scrub",

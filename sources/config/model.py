@@ -109,14 +109,15 @@ class Route:
     name: Annotated[str, NAME, "What `--explain` calls it. The name of a built-in row replaces that row."]
     phrases: Annotated[
         tuple[str, ...],
-        "Openings of such questions, like `what stops`; `*` stands for one or more words. Case does not matter.",
+        "Openings of such questions, like `what stops`; `*` stands for one or more words, `set*` for all words that "
+        "begin so. Case and diacritics do not matter.",
     ]
     sections: Annotated[tuple[str, ...], "Header sections that are lifted."] = ()
     kinds: Annotated[
         tuple[Literal["header", "readme", "manual", "template", "doc", "note", "window"], ...],
         "Kinds of document that are lifted.",
     ] = ()
-    factor: Annotated[float, number(0.1, 10), "What the score is multiplied by."] = 1.5
+    factor: Annotated[float, number(0.1, 10), "What the score is multiplied by."] = 1.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,244 @@
+"""What a reader asks for by name instead of by words: a passage read afresh, a table of contents, exact lines.
+
+Everything comes from the sources themselves, as they are now, and passes the scrubber. A remote that does not answer
+costs freshness and leaves a note, never the answer, as long as there is a clone.
+"""
+
+import re
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from index.errors import ForgeError, QueryError, SourcesError
+from index.model import ChunkId, SourceId
+from index.store.reading import Entry, chunks_by_id, entries
+from index.store.store import open_store
+from ingest.forge.decoding import Decoded, decode
+from ingest.forge.git import Git
+from ingest.forge.grep import GrepLine
+from ingest.forge.note_files import Unreadable, load
+from ingest.forge.notes import NotesFolder
+from ingest.forge.repository import Repository
+from ingest.scrub import scrub
+from sources.config.model import Config, Notes, Repo
+from sources.config.settings import clones_folder, notes_settings, repo_login, repo_settings
+from sources.credentials import Credentials
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What to read: a chunk by its number, or a path in a source; all lines unless some are named."""
+
+    chunk: ChunkId | None = None
+    source: str = ""
+    path: str = ""
+    lines: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Lines of a file as it is now."""
+
+    source: SourceId
+    path: str
+    first_line: int
+    last_line: int
+    total_lines: int
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Lines that hold a pattern, source by source. `faults` are sources that could not be looked through at all."""
+
+    lines: tuple[GrepLine, ...]
+    binaries: tuple[str, ...]
+    is_cut: bool
+    notes: tuple[str, ...]
+    faults: tuple[str, ...]
+
+
+_PLACE: Final = re.compile(
+    r"(?:(?P<kind>repo|notes):)?(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)[ /](?P<path>.+?)"
+    r"(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?",
+    re.DOTALL,
+)
+
+
+def parse_reference(text: str) -> Reference:
+    """`handbook ops/keys.md:12-30`, as hits are cited, with or without `repo:` and headings; or the `ref` of JSON."""
+    text = text.partition(" › ")[0].strip()
+    if text.isascii() and text.isdigit() and len(text) < 20:
+        return Reference(chunk=ChunkId(int(text)))
+    match = _PLACE.fullmatch(text)
+    if match is None:
+        raise QueryError(f"reference: {text[:60]!r} names no file (write it as a hit is cited: name path:12-30)")
+    lines = None
+    if match["first"]:
+        lines = (int(match["first"]), int(match["last"] or match["first"]))
+        if not 1 <= lines[0] <= lines[1]:
+            raise QueryError(f"reference: lines {lines[0]}-{lines[1]} are no range (count from 1, smaller one first)")
+    source = f"{match['kind']}:{match['name']}" if match["kind"] else match["name"]
+    return Reference(source=source, path=match["path"].strip("/"), lines=lines)
+
+
+async def get(config: Config, credentials: Credentials, reference: Reference) -> Passage:
+    """Read a passage afresh. QueryError for a reference that leads nowhere, ForgeError for a file that is gone."""
+    if reference.chunk is not None:
+        reference = await _place_of(config, reference.chunk)
+    source = source_named(config, reference.source)
+    if isinstance(source, Repo):
+        return await _from_repository(_repository(source, config, credentials), reference)
+    return _from_notes(source, reference)
+
+
+async def _place_of(config: Config, chunk: ChunkId) -> Reference:
+    async with open_store(config.index_file, is_writer=False) as store:
+        stored = (await chunks_by_id(store.connection, [chunk])).get(chunk)
+    if stored is None:
+        raise QueryError(f"reference: there is no chunk {chunk} in the index (search again, it may have changed)")
+    if stored.path is None:
+        raise QueryError(f"reference: chunk {chunk} is no part of a file (open its permalink)")
+    return Reference(source=stored.source, path=stored.path, lines=stored.chunk.lines)
+
+
+def source_named(config: Config, name: str) -> Repo | Notes:
+    """The configured source that `docs`, `repo:docs` or `notes:docs` names."""
+    found: dict[str, Repo | Notes] = {
+        **{f"repo:{repo.name}": repo for repo in config.repo},
+        **{f"notes:{notes.name}": notes for notes in config.notes},
+    }
+    chosen = [known for known in found if name in (known, known.partition(":")[2])]
+    if not chosen:
+        raise QueryError(f"source {name[:60]!r}: is not configured (there are: {', '.join(found) or 'none'})")
+    if len(chosen) > 1:
+        raise QueryError(f"source {name!r}: could be {' or '.join(chosen)} (write it so)")
+    return found[chosen[0]]
+
+
+def _repository(repo: Repo, config: Config, credentials: Credentials) -> Repository:
+    return Repository(repo_settings(repo, config.refresh), clones_folder(config), Git(), repo_login(repo, credentials))
+
+
+async def _freshened(repository: Repository) -> list[str]:
+    """Fetch what is new; a note when that is not possible."""
+    try:
+        await repository.freshen()
+    except SourcesError as error:
+        return [f"as of the last refresh: {error}"]
+    return []
+
+
+async def _from_repository(repository: Repository, reference: Reference) -> Passage:
+    notes = await _freshened(repository)
+    data = await repository.show(reference.path)
+    passage = _passage(SourceId(f"repo:{repository.settings.name}"), data, reference)
+    return replace(passage, notes=tuple(notes))
+
+
+def _from_notes(notes: Notes, reference: Reference) -> Passage:
+    settings = notes_settings(notes)
+    about = f"notes {notes.name}: {reference.path}"
+    if not settings.allows(reference.path):
+        raise ForgeError(f"{about}: is not among the files that are read (see `sources toc`)")
+    try:
+        _, data = load(settings.root, reference.path, settings.max_file_bytes, time.time_ns)
+    except Unreadable as error:
+        raise ForgeError(f"{about}: {error.reason or 'is not there any more'} (see `sources toc`)") from error
+    return _passage(SourceId(f"notes:{notes.name}"), data, reference)
+
+
+def _passage(source: SourceId, data: bytes, reference: Reference) -> Passage:
+    decoded = decode(data)
+    if not isinstance(decoded, Decoded):
+        raise ForgeError(f"{source} {reference.path}: {decoded.reason} (there is no text to show)")
+    # The whole is scrubbed, since a secret can reach over several lines; markers keep no line ends, so that numbers
+    # could shift behind a key: they are those of the scrubbed text, as in the index.
+    lines = scrub(decoded.text).split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    first, last = reference.lines or (1, max(1, len(lines)))
+    if first > max(1, len(lines)):
+        raise QueryError(f"reference: {reference.path} has {len(lines)} lines, not {first} (it may have changed)")
+    last = min(last, len(lines))
+    return Passage(
+        source=source,
+        path=reference.path,
+        first_line=first,
+        last_line=last,
+        total_lines=len(lines),
+        text="\n".join(lines[first - 1 : last]),
+    )
+
+
+async def toc(config: Config, *, source: str | None, tag: str | None) -> list[Entry]:
+    """What the index holds, by source and path."""
+    name = None
+    if source is not None:
+        chosen = source_named(config, source)
+        name = SourceId(f"{'repo' if isinstance(chosen, Repo) else 'notes'}:{chosen.name}")
+    async with open_store(config.index_file, is_writer=False) as store:
+        return await entries(store.connection, source=name, tag=tag)
+
+
+async def grep(
+    config: Config,
+    credentials: Credentials,
+    pattern: str,
+    *,
+    source: str | None = None,
+    is_regex: bool = False,
+    ignore_case: bool = False,
+    limit: int = 1000,
+) -> Found:
+    """Exact lines in tracked files and in notes. One source failing stops no other."""
+    chosen: list[Repo | Notes] = [*config.repo, *config.notes] if source is None else [source_named(config, source)]
+    lines: list[GrepLine] = []
+    binaries: list[str] = []
+    notes: list[str] = []
+    faults: list[str] = []
+    is_cut = False
+    matches = _matcher(pattern, is_regex=is_regex, ignore_case=ignore_case) if config.notes else None
+    for one in chosen:
+        left = limit - len(lines)
+        try:
+            if isinstance(one, Repo):
+                repository = _repository(one, config, credentials)
+                notes += await _freshened(repository)
+                found = await repository.grep(pattern, is_regex=is_regex, ignore_case=ignore_case, limit=max(left, 1))
+                lines += found.lines[:left]
+                binaries += [f"{one.name} {path}" for path in found.binaries]
+                is_cut = is_cut or found.is_cut or len(found.lines) > left
+            elif matches is not None:
+                async for line in _note_lines(one, matches):
+                    if len(lines) >= limit:
+                        is_cut = True
+                        break
+                    lines.append(line)
+        except QueryError:
+            raise
+        except SourcesError as error:
+            faults.append(str(error))
+    shown = tuple(replace(line, text=scrub(line.text)) for line in lines)
+    return Found(shown, tuple(binaries), is_cut, tuple(notes), tuple(faults))
+
+
+def _matcher(pattern: str, *, is_regex: bool, ignore_case: bool) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern if is_regex else re.escape(pattern), re.IGNORECASE if ignore_case else 0)
+    except (re.error, OverflowError, RecursionError):
+        raise QueryError("pattern: is not a regular expression (leave --regex out for plain text)") from None
+
+
+async def _note_lines(notes: Notes, matches: re.Pattern[str]) -> AsyncIterator[GrepLine]:
+    folder = NotesFolder(notes_settings(notes))
+    changes = await folder.changes({})
+    async for note, data in folder.read(changes.put):
+        decoded = decode(data)
+        if not isinstance(decoded, Decoded):
+            continue
+        for number, line in enumerate(decoded.text.split("\n"), 1):
+            if matches.search(line):
+                yield GrepLine(notes.name, note.path, number, line[:2000])
