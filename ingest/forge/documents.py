@@ -27,6 +27,7 @@ CHUNKER_VERSION: Final = 1
 """Part of the fingerprint: raise it whenever the same file would give other chunks."""
 
 _LINK: Final = re.compile(r"https?://|\]\(")
+_SOMETHING: Final = re.compile(r"[^\W_]|[^\x00-\x7f\s]")  # more than a lone rule or bracket
 _ASCIIDOC: Final = (".adoc", ".asciidoc")
 _REPLACEMENT: Final = "\ufffd"
 
@@ -154,8 +155,8 @@ def _chunks(
     used: dict[tuple[str, ...], int] = {}
     for cut in pieces:
         piece = cut.piece
-        if not any(character.isalnum() or not character.isascii() for character in piece.text):
-            continue  # a lone rule or bracket
+        if not _SOMETHING.search(piece.text):
+            continue
         path = tuple(scrub(step) for step in piece.heading)
         below = path[1:] if path and path[0] == title else path
         number = used.get(below, 0)

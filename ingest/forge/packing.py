@@ -180,7 +180,7 @@ def _takes_one_more(blocks: Sequence[Block], start: int, end: int, sizes: _Sizes
     """Whether the piece of blocks `start` up to, not including, `end` takes the block at `end` as well."""
     if blocks[end].head is not None:
         return False
-    if all(block.shape is Shape.HEADING for block in blocks[start:end]):
+    if blocks[end - 1].shape is Shape.HEADING:
         return True  # a heading is never left alone at the end of a piece
     head = blocks[start].head
     head_tokens = sizes.tokens(*head) if head is not None else 0

@@ -175,7 +175,7 @@ def test_titles_are_clean_text(markup: str, title: str) -> None:
 
 
 def test_containers_shortcodes_and_comments_keep_their_text_and_break_no_section() -> None:
-    text = "# A\n\n::: tip\nInside.\n\n## Still a heading\n:::\n\n{{< note >}}\nhi\n{{< /note >}}\n\n<!-- # no heading -->\n"
+    text = "# A\n\n::: tip\nInside.\n\n## Still a heading\n:::\n\n{{< note >}}\nhi\n{{< /note >}}\n\n<!-- # none -->\n"
     assert [piece.heading for piece in cut(text)] == [("A",), ("A", "Still a heading")]
     assert "Inside." in cut(text)[0].text
 

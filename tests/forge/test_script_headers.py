@@ -204,8 +204,8 @@ def test_the_names_of_sections_are_a_setting() -> None:
 
 def test_a_header_without_sections_is_cut_by_paragraphs_and_the_licence_is_kept_apart() -> None:
     text = (
-        "#!/usr/bin/perl\n#\n# snoop - traces new processes.\n#         Written for tests.\n#\n# USAGE: ./snoop [-h]\n#\n"
-        "# COPYRIGHT: Copyright (c) 2026 Somebody.\n#\n#  This program is free software.\n\nuse strict;\n# not this\n"
+        "#!/usr/bin/perl\n#\n# snoop - traces new processes.\n#         Written for tests.\n#\n# USAGE: ./snoop [-h]\n"
+        "#\n# COPYRIGHT: Copyright (c) 2026 Somebody.\n#\n#  This is free software.\n\nuse strict;\n# not this\n"
     )
     found = indexed("bin/snoop", text)
     assert found.title == "snoop - traces new processes. Written for tests."
