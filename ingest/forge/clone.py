@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import Final
 
 from ingest.forge.faults import Fault, GitError, Login
-from ingest.forge.git import Git, Output, Patience
+from ingest.forge.git import Git
 from ingest.forge.remote import Head, full_ref, is_commit
+from ingest.forge.running import Output, Patience
 
 _TIP: Final = "refs/sources/head"
 _MENDABLE: Final = frozenset({Fault.DAMAGED, Fault.LOCKED})
 _MAX_PACKS: Final = 40
 _LOCK_POLL_S: Final = 0.05
+_LONGEST: Final = 30
 _FETCH: Final = (
     "fetch", "--progress", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
     "--no-write-commit-graph", "--update-shallow",
@@ -33,14 +35,13 @@ _FETCH: Final = (
 class Clone:
     """`folder` holds the clones of all sources; this one's name is made of the source's name and address.
 
-    `timeout_s` bounds each silence of git; a fetch that makes progress may take `_LONGEST` times as long in all.
+    `patience` is for short calls; a fetch that makes progress may take 30 times as long in all.
     """
 
-    _LONGEST: Final = 30
-
-    def __init__(self, folder: Path, name: str, url: str, git: Git, *, about: str, timeout_s: float) -> None:
+    def __init__(self, folder: Path, name: str, url: str, git: Git, *, about: str, patience: Patience) -> None:
         self.path = folder / clone_name(name, url)
-        self.patience = Patience(timeout_s, timeout_s)
+        self._patience = patience
+        self._long_patience = Patience(patience.idle_s, patience.idle_s * _LONGEST)
         self._git = git
         self._url = url
         self._about = about
@@ -58,7 +59,7 @@ class Clone:
     ) -> Output:
         """A call that reads the clone."""
         return await self._git.run(
-            arguments, about=self._about, patience=self.patience, clone=self.path, fine=fine, max_bytes=max_bytes
+            arguments, about=self._about, patience=self._patience, clone=self.path, fine=fine, max_bytes=max_bytes
         )
 
     async def update(self, head: Head, branch: str | None, login: Login | None, *, is_damaged: bool = False) -> str:
@@ -85,7 +86,7 @@ class Clone:
             await self._git.run(
                 ["init", "--quiet", "--bare", "--template=", f"--object-format={kind}", str(new)],
                 about=self._about,
-                patience=self.patience,
+                patience=self._patience,
                 hold=(lock,),
             )
             await self._fetch(new, branch, login, lock)
@@ -102,14 +103,13 @@ class Clone:
         return tip
 
     async def _fetch(self, clone: Path, branch: str | None, login: Login | None, lock: int) -> None:
-        patience = Patience(self.patience.idle_s, self.patience.idle_s * self._LONGEST)
         refspec = f"+{full_ref(branch) if branch else 'HEAD'}:{_TIP}"
         for depth in (["--depth=1"], []):
             try:
                 await self._git.run(
                     [*_FETCH, *depth, "--", self._url, refspec],
                     about=self._about,
-                    patience=patience,
+                    patience=self._long_patience,
                     clone=clone,
                     login=login,
                     hold=(lock,),
@@ -124,10 +124,14 @@ class Clone:
         """Join the packs of many fetches; before one, while the commit that the cursor names is still the tip."""
         packs = sum(1 for _ in (self.path / "objects" / "pack").glob("*.pack"))
         if packs > _MAX_PACKS:
-            patience = Patience(self.patience.idle_s, self.patience.idle_s * self._LONGEST)
-            await self._git.run(
-                ["repack", "-a", "-d"], about=self._about, patience=patience, clone=self.path, hold=(lock,)
-            )
+            with suppress(GitError):  # the fetch that follows says what is wrong
+                await self._git.run(
+                    ["repack", "-a", "-d"],
+                    about=self._about,
+                    patience=self._long_patience,
+                    clone=self.path,
+                    hold=(lock,),
+                )
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[int]:
@@ -144,7 +148,7 @@ class Clone:
 
     async def _wait_for(self, lock: int) -> None:
         loop = asyncio.get_running_loop()
-        end_s = loop.time() + self.patience.total_s
+        end_s = loop.time() + self._patience.total_s
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

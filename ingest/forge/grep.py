@@ -7,8 +7,9 @@ from typing import Final
 
 from index.errors import QueryError
 from ingest.forge.faults import GitError
-from ingest.forge.git import Git, Patience, Running
+from ingest.forge.git import Git
 from ingest.forge.names import path_text
+from ingest.forge.running import Patience, Running
 
 _MAX_PATTERN_BYTES: Final = 1000
 _MAX_LINE_BYTES: Final = 2000

@@ -7,7 +7,7 @@ whether a file is read; its content decides whether it changed. What cannot be r
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +66,7 @@ class NotesFolder:
         """Compare the folder with what was known. `may_drop` allows any number of notes to be gone."""
         return await asyncio.to_thread(self._changes, known, may_drop)
 
-    async def read(self, notes: Sequence[Note]) -> AsyncIterator[tuple[Note, bytes]]:
+    async def read(self, notes: Sequence[Note]) -> AsyncGenerator[tuple[Note, bytes], None]:
         """The bytes of each note, one at a time, with digest and state of the very bytes that are handed out.
 
         One that went or cannot be read any more is left out: the next run sees what became of it.

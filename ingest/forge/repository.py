@@ -5,34 +5,28 @@ is to a work tree. Of a local path too only what is committed at its HEAD is rea
 work tree or index is touched. Whatever way the changes are found, they equal a comparison of the whole trees.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
 
 from index.errors import ForgeError
+from ingest.forge.asking import Remote
 from ingest.forge.clone import Clone
-from ingest.forge.faults import Fault, GitError, Login
-from ingest.forge.git import Git, Patience
+from ingest.forge.faults import Fault, GitError
+from ingest.forge.git import Git
 from ingest.forge.globs import Scope
 from ingest.forge.grep import GrepResult, grep
 from ingest.forge.names import path_bytes
 from ingest.forge.position import Position
 from ingest.forge.remote import (
     Head,
-    full_ref,
-    has_password,
     is_commit,
-    local_head,
-    local_path,
-    may_carry_login,
-    origin,
     shown,
 )
+from ingest.forge.running import Patience
 from ingest.forge.trees import Entry, Tree, compare, list_tree
-
-_MAX_BRANCHES_SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +96,17 @@ class Repository:
         self.settings = settings
         self.about = f"repo {settings.name} ({shown(settings.url)})"
         self._git = git
-        self._local = local_path(settings.url)
-        self._url = settings.url if self._local is None or settings.url.startswith("file://") else str(self._local)
         self._scope = Scope(settings.include, settings.exclude)
         self._digest = self._scope.digest(settings.max_file_bytes)
-        self._clone = Clone(clones, settings.name, settings.url, git, about=self.about, timeout_s=settings.timeout_s)
-        self._ask_login = login
         self._patience = Patience(settings.timeout_s, settings.timeout_s)
+        self._remote = Remote(git, settings.url, settings.branch, login, about=self.about, patience=self._patience)
+        self._clone = Clone(clones, settings.name, self._remote.url, git, about=self.about, patience=self._patience)
 
     async def probe(self, cursor_position: str | None = None) -> Probe:
         """Ask the remote where it is. Never raises for what the remote does: that is UNKNOWN with the error."""
         position = Position.parse(cursor_position)
         try:
-            head = self._plainly_unmoved(position) or await self._ask_head()
+            head = self._remote.plainly_at(position.commit if position else None) or await self._remote.head()
         except GitError as error:
             return Probe(Outcome.UNKNOWN, error=error)
         if head is None:
@@ -147,7 +139,7 @@ class Repository:
         except GitError as error:
             if error.fault is not Fault.DAMAGED:
                 raise
-        commit = await self._clone.update(head, self.settings.branch, self._login(), is_damaged=True)
+        commit = await self._clone.update(head, self.settings.branch, self._remote.login(), is_damaged=True)
         return await self._compared(Head(commit, head.branch), position, known)
 
     async def read(self, entries: Sequence[Entry]) -> AsyncGenerator[tuple[Entry, bytes], None]:
@@ -159,9 +151,10 @@ class Repository:
         done = 0
         for is_last_try in (False, True):
             try:
-                async for entry, content in self._blobs(entries[done:]):
-                    yield entry, content
-                    done += 1
+                async with aclosing(self._blobs(entries[done:])) as blobs:
+                    async for entry, content in blobs:
+                        yield entry, content
+                        done += 1
             except GitError as error:
                 if is_last_try or error.fault is not Fault.DAMAGED:
                     raise
@@ -209,69 +202,19 @@ class Repository:
 
     async def freshen(self, *, is_damaged: bool = False) -> str:
         """Bring the clone to the remote's commit, whatever the cursor says, and return that."""
-        head = await self._ask_head()
+        head = await self._remote.head()
         if head is None:
             raise GitError(self.about, Fault.MISSING, "has no commits", "push one, or take the source out")
         if is_damaged:
-            return await self._clone.update(head, self.settings.branch, self._login(), is_damaged=True)
+            return await self._clone.update(head, self.settings.branch, self._remote.login(), is_damaged=True)
         return await self._fetched(head)
-
-    def _plainly_unmoved(self, position: Position | None) -> Head | None:
-        """The head of a local repository when a look at its files shows that it is still the cursor's commit."""
-        if self._local is None or position is None:
-            return None
-        head = local_head(self._local, self.settings.branch)
-        return head if head is not None and head.commit == position.commit else None
-
-    async def _ask_head(self) -> Head | None:
-        """What the remote's branch is at; None when it answers as a repository without any commit."""
-        branch = self.settings.branch
-        wanted = full_ref(branch) if branch else "HEAD"
-        refs, symrefs = await self._ls_remote(wanted)
-        if wanted in refs:
-            return Head(refs[wanted], branch or symrefs.get("HEAD", "HEAD").removeprefix("refs/heads/"))
-        others, _ = await self._ls_remote()
-        branches = sorted(ref.removeprefix("refs/heads/") for ref in others if ref.startswith("refs/heads/"))
-        if branches:
-            named = ", ".join(branches[:_MAX_BRANCHES_SHOWN]) + (", …" if len(branches) > _MAX_BRANCHES_SHOWN else "")
-            missing = f"has no branch {branch!r}" if branch else "its HEAD names a branch that does not exist"
-            raise GitError(self.about, Fault.MISSING, shown(missing), shown(f"set branch to one of: {named}"))
-        return None
-
-    async def _ls_remote(self, *wanted: str) -> tuple[dict[str, str], dict[str, str]]:
-        """Refs to commits, and symbolic refs to refs. A peeled tag (`^{}`) stands for the tag."""
-        if has_password(self.settings.url):
-            raise GitError(
-                self.about, Fault.LOGIN, "its url holds a credential", "move it into the credential directory"
-            )
-        is_listing_all = not wanted
-        output = await self._git.run(
-            ["ls-remote", "--symref", "--", self._url, *wanted, *(f"{name}^{{}}" for name in wanted if name != "HEAD")],
-            about=self.about,
-            patience=self._patience,
-            login=self._login(),
-            max_bytes=64 << 20,
-            trace_packets=is_listing_all,
-        )
-        refs: dict[str, str] = {}
-        symrefs: dict[str, str] = {}
-        for line in output.stdout.decode("utf-8", "surrogateescape").split("\n"):
-            told, _, name = line.partition("\t")
-            if told.startswith("ref: "):
-                symrefs[name] = told.removeprefix("ref: ")
-            elif is_commit(told):
-                refs[name.removesuffix("^{}")] = told
-        # A web page that is answered with 200 looks like an empty repository, but does not speak git's protocol.
-        if is_listing_all and not refs and "version " not in output.stderr and "capabilities^{}" not in output.stderr:
-            raise GitError(self.about, Fault.MISSING, "answers, but not as a git repository", "check the url")
-        return refs, symrefs
 
     async def _fetched(self, head: Head) -> str:
         """The commit in the clone: `head`'s, or a newer one that was pushed meanwhile."""
         tip = await self._clone.tip()
         if tip == head.commit:
             return tip
-        return await self._clone.update(head, self.settings.branch, self._login(), is_damaged=tip is None)
+        return await self._clone.update(head, self.settings.branch, self._remote.login(), is_damaged=tip is None)
 
     async def _compared(
         self, head: Head, position: Position | None, known: Mapping[str, str] | None
@@ -308,7 +251,7 @@ class Repository:
             kept,
         )
 
-    async def _blobs(self, entries: Sequence[Entry]) -> AsyncIterator[tuple[Entry, bytes]]:
+    async def _blobs(self, entries: Sequence[Entry]) -> AsyncGenerator[tuple[Entry, bytes], None]:
         if not entries:
             return
         async with self._git.open(
@@ -345,11 +288,3 @@ class Repository:
 
     def _position(self, head: Head, files: int) -> str:
         return Position(head.commit, head.branch, self._digest, files).text()
-
-    def _login(self) -> Login | None:
-        if self._ask_login is None or not origin(self.settings.url):
-            return None
-        if not may_carry_login(self.settings.url):
-            raise GitError(self.about, Fault.LOGIN, "its credential would travel unencrypted", "use https in its url")
-        username, password = self._ask_login()
-        return Login(origin(self.settings.url), username, password)

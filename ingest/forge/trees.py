@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from ingest.forge.faults import Fault, GitError
-from ingest.forge.git import Git, Patience
+from ingest.forge.git import Git
 from ingest.forge.globs import Scope
 from ingest.forge.names import path_text
 from ingest.forge.remote import is_commit
+from ingest.forge.running import Patience
 
 _NO_MODE: Final = "000000"
 

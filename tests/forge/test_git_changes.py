@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 from contextlib import aclosing
 from pathlib import Path
 
@@ -10,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from index.errors import ForgeError
-from ingest.forge.git import Git, Patience
+from ingest.forge.git import Git
 from ingest.forge.globs import Scope
 from ingest.forge.position import Position
 from ingest.forge.repository import Changes, Outcome, RepoSettings, Repository, Unchanged
+from ingest.forge.running import Patience
 from ingest.forge.trees import Tree, compare, list_tree
 from tests.forge.git_repos import FILE, LINK, SCRIPT, SUBMODULE, Files, Origin, git
 
@@ -347,8 +349,7 @@ def test_whatever_is_pushed_the_index_ends_as_the_tree_is(
         for files, how in steps:
             origin.commit(files, is_forced=how == "force")
             if how == "lose clone":
-                for clone in (folder / "clones").glob("*.git"):
-                    clone.rename(clone.with_suffix(".lost"))
+                shutil.rmtree(folder / "clones", ignore_errors=True)
             changes = await source.changes(cursor, index)
             if how == "not indexed" or isinstance(changes, Unchanged):
                 continue

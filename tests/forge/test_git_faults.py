@@ -15,8 +15,9 @@ import pytest
 from index.errors import CredentialError, ForgeError
 from ingest.forge.clone import clone_name, forget_others
 from ingest.forge.faults import Fault, GitError, explain
-from ingest.forge.git import Git, Patience
+from ingest.forge.git import Git
 from ingest.forge.repository import Changes, Outcome, RepoSettings, Repository, Unchanged
+from ingest.forge.running import Patience
 from tests.forge.git_repos import Origin, git
 from tests.forge.http_git import GitServer
 
@@ -107,6 +108,17 @@ async def test_a_fault_is_one_line_with_source_problem_and_remedy(
         await source.changes(first.position)
     server.fault = ""
     assert (await changed(source, first.position)).removed != ()
+
+
+async def test_a_web_page_is_no_empty_repository_and_an_empty_one_over_http_is_no_fault(
+    tmp_path: Path, server: GitServer
+) -> None:
+    Origin.at(server.root / "wiki")
+    source = over_http(server, tmp_path)
+    assert (await source.probe()).outcome is Outcome.EMPTY
+    server.fault = "page"
+    probe = await source.probe()
+    assert (probe.outcome, "not as a git repository" in str(probe.error)) == (Outcome.UNKNOWN, True)
 
 
 @pytest.mark.parametrize("fault", ["404", "500", "cut", "page"])
@@ -267,8 +279,17 @@ async def test_the_surroundings_do_not_reach_git(tmp_path: Path, server: GitServ
         "GIT_CONFIG_VALUE_0": "http://",
         "GIT_TRACE": str(tmp_path / "trace"),
         "LC_ALL": "cs_CZ.UTF-8",
+        "HOME": str(tmp_path),
+        "XDG_CONFIG_HOME": str(tmp_path),
     }
+    server.login = ("me", "from-netrc")
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login me password from-netrc\n")
+    (tmp_path / ".gitconfig").write_text("[credential]\nhelper = store\n")
+    (tmp_path / ".git-credentials").write_text(f"{server.origin.replace('//', '//me:from-netrc@')}\n")
     source = Repository(RepoSettings("wiki", server.url("wiki"), timeout_s=20), tmp_path / "clones", Git("git", given))
+    assert (await source.probe()).outcome is Outcome.UNKNOWN
+    assert server.logins_seen == []
+    server.login = None
     assert (await changed(source)).commit == origin.head()
     assert not (tmp_path / "trace").exists()
 
