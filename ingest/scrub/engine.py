@@ -6,17 +6,20 @@ a literal, and rounds are few. A second round sees the text as it will be stored
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ingest.scrub.model import Finding, Rule
+from ingest.scrub.model import RUNS, Finding, Rule
 from ingest.scrub.placeholders import MARKER, OPEN_MARK
 
 ROUNDS: Final = 8
 """What one round uncovers for the next is nested; hostile nesting ends here, honest text needs one round and a look."""
 
-RUNS: Final = re.compile("[a-z]+").findall
-LONG_RUN: Final = re.compile(r"[a-z0-9_\-]{16}").search
+LETTERS: Final = re.compile("[a-z]+").findall
+WIDE: Final = -1
+"""Group of the literals that no text in ASCII has."""
+HEADED: Final = re.compile("(?<![a-z0-9])[a-z0-9]{14,}+").findall
+LONG_RUNS: Final = {run: re.compile(rf"[a-z0-9_\-]{{{run}}}").search for run in RUNS}
 ESCAPES: Final = re.compile(r"\\[nrtu]|%[0-9a-f]{2}|\\x[0-9a-f]{2}")
 CONTINUED: Final = re.compile(
     r"""["'`][ \t]*+(?:[+.&][ \t]*+\\?(?:\r?\n[ \t]*+)?|\\?\r?\n[ \t]*+[+.&]?[ \t]*+)["'`](?P<s>[A-Za-z0-9_\-+/=.~]{8,}+)(?=["'`])"""
@@ -37,33 +40,52 @@ class Scrubber:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = tuple(rules)
         self.words: dict[str, int] = {}
-        parts: dict[str, int] = {}
+        parts: dict[tuple[int, str], int] = {}
+        self.heads: dict[str, int] = {}
+        self.masks = dict.fromkeys(RUNS, 0)
         for at, rule in enumerate(self.rules):
+            bit = 1 << at
+            self.masks[rule.gate.run] |= bit
             for word in rule.gate.words:
-                self.words[word] = self.words.get(word, 0) | 1 << at
+                self.words[word] = self.words.get(word, 0) | bit
             for part in rule.gate.parts:
-                parts[part] = parts.get(part, 0) | 1 << at
-        self.ascii_parts = tuple((part, mask) for part, mask in parts.items() if part.isascii())
-        self.wide_parts = tuple((part, mask) for part, mask in parts.items() if not part.isascii())
+                key = (rule.gate.run if part.isascii() else WIDE, part)
+                parts[key] = parts.get(key, 0) | bit
+            for head in rule.gate.heads:
+                self.heads[head] = self.heads.get(head, 0) | bit
+        self.head_lengths = sorted({len(head) for head in self.heads})
         self.word_set = frozenset(self.words)
-        self.run_mask = sum(1 << at for at, rule in enumerate(self.rules) if rule.gate.needs_run)
+        self.parts = {run: tuple((part, mask) for (at, part), mask in parts.items() if at == run) for run in (*RUNS, WIDE)}
 
     def open_rules(self, low: str) -> Iterator[Rule]:
-        mask = 0
-        for part, bits in self.ascii_parts:
-            if part in low:
-                mask |= bits
+        """The cheap tests first; the dearer a group of literals is, the rarer is the run that it needs."""
+        mask = closed = 0
+        groups = [self.parts[0]]
+        for run in RUNS[1:]:
+            if LONG_RUNS[run](low):
+                groups.append(self.parts[run])
+            else:
+                for longer in RUNS[RUNS.index(run) :]:
+                    closed |= self.masks[longer]
+                break
         if not low.isascii():
-            for part, bits in self.wide_parts:
+            groups.append(self.parts[WIDE])
+        for group in groups:
+            for part, bits in group:
                 if part in low:
                     mask |= bits
-        runs = set(RUNS(low))
-        if "\\" in low or "%" in low:
-            runs.update(RUNS(ESCAPES.sub(" ", low)))
-        for word in self.word_set & runs:
+        words = set(LETTERS(low))
+        is_escaped = "\\" in low or "%" in low
+        plain = ESCAPES.sub(" ", low) if is_escaped else low
+        if is_escaped:
+            words.update(LETTERS(plain))
+        for word in self.word_set & words:
             mask |= self.words[word]
-        if mask & self.run_mask and not LONG_RUN(low):
-            mask &= ~self.run_mask
+        if len(groups) > 1:
+            for run in HEADED(plain):
+                for length in self.head_lengths:
+                    mask |= self.heads.get(run[:length], 0)
+        mask &= ~closed
         while mask:
             lowest = mask & -mask
             yield self.rules[lowest.bit_length() - 1]
@@ -72,7 +94,15 @@ class Scrubber:
     def find(self, text: str) -> list[Finding]:
         """Disjoint, in order."""
         low = fold(text)
-        found = [finding for rule in self.open_rules(low) for finding in apply(rule, text, low)]
+        found: list[Finding] = []
+        shared: dict[re.Pattern[str], list[re.Match[str]]] = {}
+        for rule in self.open_rules(low):
+            if rule.is_name:
+                if rule.pattern not in shared:
+                    shared[rule.pattern] = list(rule.pattern.finditer(low))
+                found += apply_to_names(rule, shared[rule.pattern], text)
+            else:
+                found += apply(rule, text, low)
         if not found:
             return found
         if OPEN_MARK in text:
@@ -94,22 +124,37 @@ class Scrubber:
 
 def apply(rule: Rule, text: str, low: str) -> Iterator[Finding]:
     subject = low if rule.is_folded else text
-    search, validate, kind = rule.pattern.search, rule.validate, rule.kind
+    search, validate = rule.pattern.search, rule.validate
     at = 0
     while match := search(subject, at):
-        spans = validate(match, text)
         at = match.start() + 1
-        for start, end in spans:
-            yield Finding(kind, start, end)
-            if end > at:
-                at = end
-            while more := CONTINUED.match(text, end):
-                group = "s" if more["s"] else "t"
-                if not DIGIT.search(more[group]):
-                    break
-                start, end = more.span(group)
-                yield Finding(kind, start, end)
-                at = end
+        for start, end in validate(match, text):
+            for finding in with_rest(rule.kind, start, end, text):
+                yield finding
+                at = max(at, finding.end)
+
+
+def apply_to_names(rule: Rule, names: Iterable[re.Match[str]], text: str) -> Iterator[Finding]:
+    """Key words are looked for once for all rules that go by names."""
+    at = 0
+    for match in names:
+        if match.start() < at:
+            continue
+        for start, end in rule.validate(match, text):
+            for finding in with_rest(rule.kind, start, end, text):
+                yield finding
+                at = max(at, finding.end)
+
+
+def with_rest(kind: str, start: int, end: int, text: str) -> Iterator[Finding]:
+    """The find, and the further pieces of a string that goes on in the next line."""
+    yield Finding(kind, start, end)
+    while more := CONTINUED.match(text, end):
+        group = "s" if more["s"] else "t"
+        if not DIGIT.search(more[group]):
+            return
+        start, end = more.span(group)
+        yield Finding(kind, start, end)
 
 
 def merge(found: list[Finding]) -> list[Finding]:

@@ -8,6 +8,7 @@ credential in them is made at run time, so that no file holds one.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 Spans = tuple[tuple[int, int], ...]
 """Start and end of each secret, in code points; empty means that the match is none."""
@@ -16,6 +17,7 @@ Validator = Callable[[re.Match[str], str], Spans]
 """Gets the match and the text as written (the match of a folded rule is over the lower-cased copy)."""
 
 NOTHING: Spans = ()
+RUNS: Final = (0, 16, 24, 40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,16 @@ class Gate:
 
     words: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
-    needs_run: bool = False
-    """Also wants 16 letters, digits, `_` or `-` in a row somewhere, which most messages have not."""
+    heads: tuple[str, ...] = ()
+    """How a run of 14 or more letters and digits begins: prefixes that nothing separates from what was drawn."""
+    run: int = 0
+    """Also wants that many letters, digits, `_` or `-` in a row somewhere (16, 24 or 40), which most messages have not."""
 
     def __post_init__(self) -> None:
-        if not self.words and not self.parts:
+        if not (self.words or self.parts or self.heads):
             raise ValueError("a gate without literals never opens: name a word or a part")
+        if self.run not in RUNS:
+            raise ValueError(f"a run of {self.run} is not looked for")
         if odd := [word for word in self.words if not re.fullmatch("[a-z]+", word)]:
             raise ValueError(f"not runs of a to z: {odd}")
 
@@ -65,10 +71,12 @@ class Rule:
     worst: str
     """Repeated to a megabyte, the input that costs this pattern most."""
     validate: Validator = field(default=secret_group)
+    is_name: bool = False
+    """The pattern finds key words, which several rules share: it is run once, over the lower-cased copy."""
     is_folded: bool = False
     """The pattern runs over the lower-cased copy, which is faster than ignoring case."""
 
 
-def gate(words: str = "", *parts: str, needs_run: bool = False) -> Gate:
-    """`words` separated by blanks."""
-    return Gate(frozenset(words.split()), parts, needs_run)
+def gate(words: str = "", *parts: str, heads: str = "", run: int = 0) -> Gate:
+    """`words` and `heads` separated by blanks."""
+    return Gate(frozenset(words.split()), parts, tuple(heads.split()), run)

@@ -41,10 +41,10 @@ PASSWORD_GLUE: Final = re.compile(
 SECRETS: Final = frozenset(
     """
     secret secrets geheimnis tajemství tajemstvi secreto segredo segreto sekret hemmelighet секрет clientsecret appsecret sharedsecret apisecret
-    consumersecret usersecret secretkey secretaccesskey hmac salt pepper seed totp otp mfa seeds pin_ hmackey macaroon accesskeysecret
+    consumersecret usersecret secretkey secretaccesskey hmac seed totp otp mfa seeds pin_ hmackey macaroon accesskeysecret
     awssecretkey appkeysecret secretid signingsecret webhooksecret jwtsecret cookiesecret sessionsecret authsecret
     """.split()
-) - {"salt", "pin_"}
+) - {"pin_"}
 TOKENS: Final = frozenset(
     """
     token jeton bearer jwt pat authtoken apitoken accesstoken bottoken refreshtoken usertoken idtoken sessiontoken privatetoken
@@ -116,7 +116,7 @@ FILLERS: Final = frozenset("de del la le d des da do der die das the of for".spl
 
 
 def cut_name(name: str) -> list[str]:
-    return PART.findall(name)
+    return PART.findall(name.lower() if name.isupper() else name)
 
 
 @lru_cache(maxsize=4096)
@@ -138,6 +138,12 @@ def slot_of(name: str) -> Slot | None:
         before, after = parts[:at], [part for part in parts[at + 1 :] if not part.isdigit()]
         return judge_name(slot, word, before, after)
     return None
+
+
+def is_key_word(name: str) -> bool:
+    """ "key" in some language, which says nothing without the word before it."""
+    parts = cut_name(name)
+    return bool(parts) and parts[-1].lower() in KEYS
 
 
 def word_slot(word: str) -> Slot | None:

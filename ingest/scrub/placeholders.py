@@ -4,6 +4,7 @@ A dummy is a value that nobody could log in with because the writer meant the re
 """
 
 import re
+from itertools import pairwise
 from typing import Final
 
 OPEN_MARK: Final = "‹redacted:"
@@ -75,7 +76,8 @@ def is_ramp(low: str) -> bool:
     """`abcdefghij`, `1234567890`: counted or run down the alphabet, however often, as alphabets and fillers are."""
     if len(low) < 5:
         return False
-    steps = [ord(b) - ord(a) for a, b in zip(low, low[1:], strict=False)]
+    codes = low[:64].encode("utf-32-le", "surrogatepass")[::4]
+    steps = [after - before for before, after in pairwise(codes)]
     return sum(step in (0, 1) for step in steps) >= 0.75 * len(steps) and sum(step == 1 for step in steps) > 3
 
 

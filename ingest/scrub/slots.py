@@ -8,7 +8,8 @@ from ingest.scrub.names import Slot, slot_of
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.shapes import UUID, entropy, is_random, is_technical, is_wordy, looks_chosen
 
-LONGEST: Final = 1024
+LONGEST: Final = 256
+"""A longer value is judged by its beginning, and taken whole."""
 QUOTES: Final = {
     '"': '"', "'": "'", "`": "`", "„": "“”\"", "“": "”“\"", "”": "”", "«": "»", "»": "«", "‚": "‘’'", "‘": "’'", "’": "’", "‹": "", "「": "」", "『": "』", "《": "》",
 }  # fmt: skip
@@ -17,7 +18,9 @@ OPEN: Final = re.compile(
     re.I,
 )
 ENTITY: Final = re.compile(r"&(?:quot|apos|#0?3[49]|#x2[27]|rdquo|ldquo|rsquo);", re.I)
-BARE: Final = re.compile(r"[^\s\"`<>‹›„“”«»「」\x00-\x08]{1,1024}")
+TO_BLANK: Final = re.compile(r"[^\s\"'`<>‹›]*+")
+BARE: Final = re.compile(r"[^\s\"`<>‹›„“”«»「」\x00-\x08]{1,256}")
+CUT_AT: Final = re.compile(r"[\\&'\",;)\]}|%。、，；）】]")
 BARE_CUT: Final = re.compile(
     r"""
       \\{1,2}[nrt"'] | \\\\$ | &(?:quot|lt|gt|amp|apos|nbsp|\#\d{1,5}); | &(?=[A-Za-z_][\w.\-]{0,40}=) | ['"]  | [,;](?=[A-Za-z_][\w.\- ]{0,40}[=:]) | [,;)\]}]+$ | \)[,;.)\]}]*$
@@ -91,14 +94,17 @@ def quoted_value(text: str, at: int, closers: str) -> Value | None:
             break
         end += 2 if c == "\\" and end + 1 < limit and text[end + 1] not in "\r\n" else 1
     if end >= limit and limit < len(text):
-        return extended(text, at)
+        return value_at(text, at, limit, limit, quoted=True)
     return bare_value(text, at)
 
 
-def extended(text: str, at: int) -> Value | None:
-    """A quoted value longer than we look: all of it up to the next blank, so that no tail is left."""
-    end = re.compile(r"[^\s\"'`<>‹›]*+").match(text, at).end()  # type: ignore[union-attr]  # matches the empty string
-    return value_at(text, at, end, end, quoted=True)
+def whole(value: Value, text: str) -> tuple[int, int]:
+    """Of a value that is longer than we look, all that belongs to it, so that no tail is left."""
+    if value.end - value.start < LONGEST - 2:
+        return value.start, value.end
+    end = TO_BLANK.match(text, value.end).end()  # type: ignore[union-attr]  # it matches nothing as well
+    cut = first_cut(text[value.end : end])
+    return value.start, value.end + cut if cut >= 0 else end
 
 
 def emphasised(text: str, at: int, mark: str) -> Value | None:
@@ -109,19 +115,25 @@ def emphasised(text: str, at: int, mark: str) -> Value | None:
     return value
 
 
+def first_cut(value: str) -> int:
+    """Where a bare value ends before its blank does; -1 where nothing ends it."""
+    for match in CUT_AT.finditer(value):
+        if BARE_CUT.match(value, match.start()):
+            return match.start()
+    return -1
+
+
 def bare_value(text: str, at: int) -> Value | None:
     found = BARE.match(text, at)
     if not found:
         return None
     start, end = found.span()
-    if end - start >= LONGEST:
-        end = re.compile(r"[^\s\"'`<>‹›]*+").match(text, at).end()  # type: ignore[union-attr]  # matches the empty string
     value = text[start:end]
-    cut = BARE_CUT.search(value)
-    if cut and cut.start() == 0:
+    cut = first_cut(value)
+    if cut == 0:
         return None
-    if cut:
-        value = value[: cut.start()]
+    if cut > 0:
+        value = value[:cut]
     stripped = value.rstrip(EDGE_AFTER)
     while stripped and stripped[-1] in BRACKETS and stripped.count(stripped[-1]) > stripped.count(BRACKETS[stripped[-1]]):
         stripped = stripped[:-1].rstrip(EDGE_AFTER)
@@ -139,6 +151,7 @@ PUBLIC_VALUE: Final = re.compile(
     r"(?:ssh-(?:rsa|ed25519|dss)|ecdsa-|sk-ssh-|age1|npub1|xpub|ypub|zpub|pk_(?:live|test)_|pk\.eyJ|AAAAB3Nza|AAAAC3Nza|AAAAE2Vj|MIGf|MIIBIjAN|MFkwEwYH|MCowBQYDK2V|\$[A-Za-z0-9_\-]{43}$|"
     r"[!@#][A-Za-z0-9._=/\-]{1,60}:[a-z0-9.\-]{3,80}$|mxc:|s\d{1,12}_\d|t\d{1,8}-\d{2,12}_)"
 )
+NESTED: Final = re.compile(r"([A-Za-z_][\w.\-]{1,40}+)[=:]")
 TOKENISH: Final = re.compile(r"[\w.+/=~\-:|!$%*^@#&?,]+")
 SENTENCE: Final = re.compile(r"[ \t]+[^\W\d_]{2,}")
 
@@ -146,6 +159,8 @@ SENTENCE: Final = re.compile(r"[ \t]+[^\W\d_]{2,}")
 def is_credential(slot: Slot, value: Value, *, name: str, sign: str) -> bool:
     """`sign` is what stands between: `=`, `:`, `,`, `|`, `(`, ` ` or `is`, from the surest to the loosest."""
     text = value.text
+    if not value.quoted and (nested := NESTED.match(text)) and slot_of(nested[1]) is not None:
+        return False  # the inner name is judged on its own
     if len(text) < 3 or HASHED.match(text) or PUBLIC_VALUE.match(text) or is_placeholder(text, quoted=value.quoted):
         return False
     if not value.quoted and value.next in ("(", "["):

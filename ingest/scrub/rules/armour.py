@@ -15,9 +15,10 @@ from ingest.scrub.shapes import is_random
 
 GAP: Final = r"(?:\\{1,4}[nrt]|\r\n|\r|\n|&#1[03];|<br\s?/?>|%0[AaDd])"
 PREFIX: Final = r"(?:[ \t>|+#*/;:\-\"',.()]|&gt;|\\t){0,24}?"
-BODY_LINE: Final = re.compile(rf"(?:{GAP}|[ \t])*+{PREFIX}(?P<b>[A-Za-z0-9+/=_\-]{{4,}}+)[ \t\"'+\\,|]*?(?=$|{GAP}|[ \t\"'+,`<)\]}}…\\;&|.])")
+LEAD: Final = rf"(?:{GAP}[ \t>|+#*]{{0,12}}+(?={GAP}))*+(?:{GAP}|[ \t])*+"
+BODY_LINE: Final = re.compile(rf"{LEAD}{PREFIX}(?P<b>[A-Za-z0-9+/=_\-]{{4,}}+)[ \t\"'+\\,|]*?(?=$|{GAP}|[ \t\"'+,`<)\]}}…\\;&|.])")
 HEADER_LINE: Final = re.compile(rf"(?:{GAP})*+{PREFIX}[A-Z][A-Za-z\-]{{2,20}}: [^\r\n\\]{{0,200}}(?={GAP}|$)")
-END_LINE: Final = re.compile(rf"(?:{GAP}|[ \t])*+{PREFIX}-{{4,5}} ?END\b")
+END_LINE: Final = re.compile(rf"{LEAD}{PREFIX}-{{4,5}} ?END\b")
 ENOUGH: Final = 12
 
 
@@ -166,7 +167,7 @@ RULES: Final[tuple[Rule, ...]] = (
             START + r"(?=b3BlbnNzaC1rZXktdjE|MII[A-Za-z0-9+/]{5}IBA[A-Za-z]KC|MII[A-Za-z0-9+/]{2}(?:wI|gI|QI|AI)BA(?:A|D)ANBg|MHcCAQEE|MIGkAgEBB|MIHcAgEBB|MC4CAQAwBQYDK2V|MIGHAgEAMBMG|MIG2AgEAMBAG|"
             r"MIIE[a-z]{1,2}IBA|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,24}(?:UFJJVkFURSBLRV|BSSVZBVEUgS0|QUklWQVRFIEtF))(?P<s>[A-Za-z0-9+/]{32,}+(?:(?:\r?\n|\\n)[ \t>]{0,12}[A-Za-z0-9+/]{32,}+)*+(?:(?:\r?\n|\\n)[ \t>]{0,12}[A-Za-z0-9+/]{4,31}={0,2}(?![A-Za-z0-9+/ ]))?={0,2})"
         ),
-        gate=gate("", "b3blbnnzac1rzxktdje", "mii", "mhcca", "mig", "mihca", "mc4caqaw", "ls0tls1crudjti", needs_run=True),
+        gate=gate(heads="b3blbn mii mhcca mig mihca mc4caq ls0tls", run=16),
         finds=("id_ed25519 is ⟦b3BlbnNzaC1rZXktdjEAAAAA{b64:60}\n{b64:70}⟧", "tls.key: ⟦LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t{b64:200}⟧"),
         leaves=("MIIB... is a certificate", "cert: MIIDXTCCAkWgAwIBAgIJ{b64:100}"),
         worst="MHcCAQEE",
@@ -199,10 +200,10 @@ RULES: Final[tuple[Rule, ...]] = (
         why="age, Nostr, Bitcoin, Stellar and extended wallet keys: one line, with a checksum.",
         pattern=re.compile(
             START + r"(?P<s>AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{20,}+|AGE-PLUGIN-[A-Z0-9\-]{1,20}1[A-Z0-9]{20,}+|nsec1[a-z0-9]{40,}+|[xyztuvYZUV]prv[1-9A-HJ-NP-Za-km-z]{80,120}+|"
-            r"S[A-D][A-Z2-7]{54}|untrusted comment: [a-z ]{0,30}secret key[^\n]{0,80}\n[A-Za-z0-9+/=]{60,}+|RWR[A-Z][A-Za-z0-9+/]{100,}+={0,2}|ed25519:[1-9A-HJ-NP-Za-km-z]{86,90}|ed25519-secret:[A-Za-z0-9+/=]{40,}+|S[UA][A-Z2-7]{56}|"
+            r"untrusted comment: [a-z ]{0,30}secret key[^\n]{0,80}\n[A-Za-z0-9+/=]{60,}+|RWR[A-Z][A-Za-z0-9+/]{100,}+={0,2}|ed25519:[1-9A-HJ-NP-Za-km-z]{86,90}|ed25519-secret:[A-Za-z0-9+/=]{40,}+|"
             r"PVT_(?:K1|R1|WA)_[1-9A-HJ-NP-Za-km-z]{45,60}|suiprivkey1[a-z0-9]{50,70}|edsk[1-9A-HJ-NP-Za-km-z]{50,94})(?![A-Za-z0-9])"
         ),
-        gate=gate("nsec", "age-secret-key", "age-plugin", "prv", "secret key", "rwr", "ed25519:", "edsk", "suiprivkey", "pvt_", "sa", "sb", "sc", "sd", "su", needs_run=True),
+        gate=gate("", "age-secret-key", "age-plugin", "prv", "secret key", "ed25519", "pvt_", heads="nsec rwr edsk suipri", run=16),
         finds=("age key: ⟦{bech32:AGE-SECRET-KEY-}⟧", "> ⟦AGE-SECRET-KEY-1{upper:58}⟧", "⟦{bech32:nsec}⟧"),
         leaves=("# public key: {bech32:age}", "{bech32:npub}", "ed25519:JDJLTAQFEW {b64:43}", "zpub{base58:107}"),
         worst="AGE-SECRET-KEY-1",
@@ -212,8 +213,8 @@ RULES: Final[tuple[Rule, ...]] = (
         name="wif-key",
         kind="private-key",
         why="Bitcoin's wallet import format, which only its checksum tells from any other base 58.",
-        pattern=re.compile(START + r"(?P<s>[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51})(?![0-9A-Za-z])"),
-        gate=gate("wif wallet btc bitcoin dumpprivkey importprivkey", "private key"),
+        pattern=re.compile(r"(?=[5KL9c])" + START + r"(?P<s>[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51})(?![0-9A-Za-z])"),
+        gate=gate("wif wallet btc bitcoin dumpprivkey importprivkey crypto", "private", run=40),
         finds=(),
         leaves=("private key: K{base58:51}x",),
         worst="5",

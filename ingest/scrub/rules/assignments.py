@@ -8,20 +8,20 @@ import re
 from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
-from ingest.scrub.names import Slot, slot_of
-from ingest.scrub.rules.words import GATE_PARTS, GATE_WORDS, STEM, WIDE_STEMS
+from ingest.scrub.names import Slot, is_key_word, slot_of
+from ingest.scrub.rules.words import GATE_PARTS, GATE_WORDS, KEY_WORD, WIDE_STEMS
 from ingest.scrub.shapes import is_random
-from ingest.scrub.slots import is_credential, read_value
+from ingest.scrub.slots import Value, is_credential, read_value, whole
 
 LONGEST_NAME: Final = 64
-CLOSERS: Final = r"(?:\\{0,4}[\"'`]|[\])}”»“’*_:]{1,3}(?=[\s=:\"'`|>]|$)|&(?:quot|\#34|\#39|apos);|</(?:b|strong|code|em|td|th|label|dt|span|key|name|kbd|p)>){0,3}+"
+CLOSERS: Final = r"(?:\\{0,4}[\"'`]|[\])}”»“’*_]{1,3}(?=[\s=:\"'`|>]|$)|&(?:quot|\#34|\#39|apos);|</(?:b|strong|code|em|td|th|label|dt|span|key|name|kbd|p)>){0,3}+"
 SIGN: Final = re.compile(
     rf"""
-    (?P<close>{CLOSERS})[ \t\u00a0]{{0,40}}+
+    (?:[ ]?[#№]?\d{{1,3}}(?=[ \t]{{0,3}}[:=|]))?(?P<close>{CLOSERS})[ \t\u00a0]{{0,40}}+
     (?:
       (?P<annotated>:[ \t]{{0,4}}(?:[a-z_][\w.]{{0,24}}+(?:\[[\w., |]{{0,30}}\]|<[\w., ]{{0,30}}>)?(?:[ ]?\|[ ]?\w{{1,12}}){{0,2}}|&'?\w{{0,8}}[ ]?str)[ \t]{{0,4}}=(?![=>~]))
     | (?P<equal>(?::=|\?=|\+=|<-|=>|==>|-?->|=(?![=>~])|[→⇒⟶＝])(?:[ \t]{{0,4}}\\?\r?\n)?)
-    | (?P<colon>(?:::?|：)(?![:/]{{2}})(?:=)?(?P<down>[ \t]{{0,8}}(?:[|>][-+]?)?[ \t]{{0,8}}\r?\n[ \t>]{{1,24}}+(?![-\w.]{{1,40}}[:=]))?)
+    | (?P<colon>(?:::?|：)(?![:/]{{2}})(?:\*\*(?=\s)|=)?(?P<down>[ \t]{{0,8}}(?:[|>][-+]?)?[ \t]{{0,8}}\r?\n[ \t>]{{1,24}}+(?![-\w.]{{1,40}}[:=]))?)
     | (?P<value>(?:value|content|data-value|default|val)[ \t]{{0,3}}=[ \t]{{0,3}}(?=["'&]))
     | (?P<element>/?>[ \t]{{0,4}}(?:\r?\n[ \t]{{0,24}})?(?:<(?:string|value|td|code|dd|span|b|strong|pre|kbd|tt|input[^>]{{0,80}}value=)[^<>]{{0,40}}>?[ \t]{{0,4}}){{0,2}}(?=\S))
     | (?P<string>(?:\r?\n[ \t]{{0,24}})?<(?:string|value|td|dd|code)>)
@@ -41,6 +41,7 @@ SIGNS: Final = {
     "annotated": "=", "equal": "=", "colon": ":", "value": "=", "element": "=", "string": "=", "comma": ",", "env": ":", "block": "=", "pipe": "|", "paren": "(", "dash": "-",
     "blank": " ",
 }  # fmt: skip
+PROSE_NEXT: Final = re.compile(r"[ ](?=[^\W\d_])(?!value|val|content|default)")
 NAME_RIGHT: Final = re.compile(r"(?:[\w\-$]|\.(?=\w)){0,60}+")
 WORD_BEFORE: Final = re.compile(r"[^\W_][\w'’/]*$")
 AFTER_NAME: Final = re.compile(r"[ \t]+(?:(?:de|del|d|da|do|di|la|le|der|die|das|von|für|fürs|to|of|for|z|ze|k|ke|na|od|pro|für|pour|para|per)['’ ])?[ ]?(?:api|access|app|bot|client|root|admin|user)(?=[ ]?[:=])", re.I)
@@ -78,31 +79,36 @@ def words_before(text: str, start: int) -> str:
     return " ".join(found)
 
 
-def judge(name: str, qualifiers: str) -> Slot | None:
-    """The name alone, or with the words before it where it is a bare key word."""
+def slot_here(name: str, text: str, start: int) -> Slot | None:
+    """The slot of a name, or of a bare key word with the words before it: "cache key" is public, "API key" is not."""
     slot = slot_of(name)
+    if slot is Slot.PASSWORD or slot is None and not is_key_word(name):
+        return slot
+    qualifiers = words_before(text, start)
     if not qualifiers:
         return slot
     full = slot_of(f"{qualifiers} {name}")
-    if slot is None or full is None:
-        return full if slot is None or slot is not Slot.PASSWORD else slot
-    return min(slot, full)
+    return full if slot is None or full is None else min(slot, full)
 
 
 def assignment(match: re.Match[str], text: str) -> Spans:
     start, end = name_around(text, match.start(), match.end())
     while end > match.end() and text[end - 1] in "-*_":
         end -= 1
+    if text[start - 1 : start] in ("?", "&") and start or text.endswith("&amp;", 0, start):
+        return NOTHING  # a parameter of an address, which has other borders
+    name = text[start:end].strip("-$")
+    dashes = text[max(0, start - 2) : start].endswith(("-", "/")) or text[start:end].startswith("-")
+    slot = slot_of(name) if dashes else slot_here(name, text, start)
+    if slot is None:
+        return NOTHING
+    if PROSE_NEXT.match(text, end):
+        value = read_value(text, end + 1)
+        return blank_separated(text, start, name, slot, value, dashes=dashes) if value else NOTHING
     sign_match = SIGN.match(text, end)
     if not sign_match:
         return NOTHING
-    sign = SIGNS[sign_match.lastgroup or "blank"] if sign_match.lastgroup in SIGNS else sign_of(sign_match)
-    name = text[start:end].strip("-$")
-    dashes = text[max(0, start - 2) : start].endswith(("-", "/")) or text[start:end].startswith("-")
-    qualifiers = "" if dashes else words_before(text, start)
-    slot = judge(name, qualifiers)
-    if slot is None:
-        return NOTHING
+    sign = sign_of(sign_match)
     if sign == "," and not sign_match["close"]:
         return NOTHING
     if sign == "=" and sign_match["element"] and not text[:start].endswith(("<", "key>", "name>", ">", ":", '"', "'")):
@@ -111,41 +117,35 @@ def assignment(match: re.Match[str], text: str) -> Spans:
     if value is None:
         return NOTHING
     if sign == " ":
-        return (value.start, value.end) and blank_separated(text, start, name, slot, value.start, value.end, dashes=dashes, quoted=value.quoted)
+        return blank_separated(text, start, name, slot, value, dashes=dashes)
     if sign == "=" and sign_match["equal"] and "\n" in sign_match["equal"] and not is_random(value.text, 12):
         return NOTHING
     if sign == ":" and sign_match["down"] and not (is_random(value.text, 12) or value.quoted):
         return NOTHING
-    full_name = f"{qualifiers} {name}".strip() if qualifiers and name.islower() else name
-    return ((value.start, value.end),) if is_credential(slot, value, name=full_name, sign=sign) else NOTHING
+    return (whole(value, text),) if is_credential(slot, value, name=name, sign=sign) else NOTHING
 
 
 def sign_of(match: re.Match[str]) -> str:
     return next(sign for group, sign in SIGNS.items() if match[group] is not None)
 
 
-def blank_separated(text: str, start: int, name: str, slot: Slot, first: int, last: int, *, dashes: bool, quoted: bool) -> Spans:
+def blank_separated(text: str, start: int, name: str, slot: Slot, value: Value, *, dashes: bool) -> Spans:
     """`--token X`, `ENV API_KEY X`, `requirepass X`; elsewhere a blank is no sign, unless what follows was drawn."""
-    value = read_value(text, first - 1 if quoted else first)
-    if value is None:
-        return NOTHING
     is_set = dashes or name.lower() in STANDING or bool(SETTERS.search(text, max(0, start - 90), start))
     if is_set:
-        return ((first, last),) if is_credential(slot, value, name=name, sign="=" if dashes or quoted else "-") else NOTHING
-    drawn = len(value.text) >= 20 and is_random(value.text, 20) and any(c.isdigit() for c in value.text) and "/" not in value.text[:1]
-    if drawn and slot is not Slot.PASSWORD and is_credential(slot, value, name=name, sign=" ") and "://" not in value.text and value.text.count("/") < 3:
-        return ((first, last),)
+        return (whole(value, text),) if is_credential(slot, value, name=name, sign="=" if dashes or value.quoted else "-") else NOTHING
+    drawn = is_random(value.text, 20) and any(c.isdigit() for c in value.text) and value.text.count("/") < 3
+    if drawn and slot is not Slot.PASSWORD and is_credential(slot, value, name=name, sign=" "):
+        return (whole(value, text),)
     return NOTHING
 
-
-PATTERN: Final = re.compile(STEM)
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
         name="assignment",
         kind="secret",
         why="Most credentials have no shape of their own; the name beside them is all there is.",
-        pattern=PATTERN,
+        pattern=KEY_WORD,
         gate=gate(GATE_WORDS, *GATE_PARTS, *WIDE_STEMS),
         finds=(
             "DB_PASSWORD=⟦{chosen}⟧", "password: ⟦{signs:16}⟧", '{"client_secret": "⟦{alnum:40}⟧"}', "export APP_SECRET=⟦{b64:43}=⟧", 'userPassword: "⟦{weak}⟧"', "<password>⟦{lower:12}⟧</password>",
@@ -162,6 +162,6 @@ RULES: Final[tuple[Rule, ...]] = (
         ),
         worst="password=",
         validate=assignment,
-        is_folded=True,
+        is_name=True,
     ),
 )

@@ -8,6 +8,7 @@ from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
+from ingest.scrub.rules.words import any_of
 from ingest.scrub.shapes import is_random, looks_chosen
 from ingest.scrub.shell import Word, command_words
 
@@ -279,16 +280,18 @@ def call(match: re.Match[str], text: str) -> Spans:
     return (match.span("s"),)
 
 
-NAMES: Final = "|".join(re.escape(name) for name in sorted(TABLE, key=len, reverse=True))
-GATE_NAMES: Final = " ".join(sorted({run for name in TABLE for run in re.findall("[a-z]+", name)} - {"x", "z", "za", "zr", "zz", "cli"}))
+NAMES: Final = any_of(TABLE)
+HEADS: Final = "".join(sorted({name[0] for name in TABLE}))
+UNGATED: Final = frozenset("x z za zr zz cli http https net exp imp java security expo age exe user host account mac create sql pub sub vim plugin server client".split())
+GATE_NAMES: Final = " ".join(sorted({run for name in TABLE for run in re.findall("[a-z]+", name)} - UNGATED))
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
         name="command-option",
         kind="command-password",
         why="Passwords given to programs: as the next word, glued to an option, with the user, or by their place.",
-        pattern=re.compile(rf"(?<![\w.\-])(?P<program>{NAMES})(?:\.exe)?(?=[ \t])"),
-        gate=gate(GATE_NAMES, "7z"),
+        pattern=re.compile(rf"(?=[{HEADS}])(?<![\w.\-])(?P<program>{NAMES})(?:\.exe)?(?=[ \t])"),
+        gate=gate(GATE_NAMES, "7z", "http -", "https -", "net use", "java -", "security -", "security unlock", "security add", "expo login", "create-account", "xh -"),
         finds=(
             "curl -u ci-bot:⟦{alnum:14}⟧ https://api.example.com/x", "curl -su \"app:⟦{weak}⟧\" build.example.org", "mysql -h db -u app -p⟦{alnum:16}⟧ -e 'select 1'", "sshpass -p ⟦{chosen}⟧ ssh root@nas", "docker login -u deploy -p ⟦{weak}⟧ reg.example.org",
             "redis-cli -h cache -a ⟦{chosen}⟧ ping", "openssl rsa -in k.pem -passin pass:⟦{signs:14}⟧ -out k2.pem", "htpasswd -bc /etc/nginx/htpasswd jana ⟦{alnum:18}⟧", "rabbitmqctl add_user root ⟦{chosen}⟧",
@@ -328,7 +331,7 @@ RULES: Final[tuple[Rule, ...]] = (
         name="sql-password",
         kind="password",
         why="Statements that set a password.",
-        pattern=re.compile(r"(?:identified[ \t]+(?:with[ \t]+[\w'\"]{1,40}[ \t]+)?(?:by|as)(?:[ \t]+password)?|(?:with[ \t]+)?(?:encrypted[ \t]+|unencrypted[ \t]+)?password(?:[ \t]*\(|[ \t]*=|[ \t]+for[ \t]+\S{1,60}[ \t]*=)?|set[ \t]+password[^;\n]{0,80}=)[ \t]*n?(?:password\()?['\"](?P<s>[^'\"\r\n]{3,128})['\"]", re.I),
+        pattern=re.compile(r"(?:identified[ \t]{1,8}(?:with[ \t]{1,8}[\w'\"]{1,40}[ \t]{1,8})?(?:by|as)(?:[ \t]{1,8}password)?|(?:with[ \t]{1,8})?(?:encrypted[ \t]{1,8}|unencrypted[ \t]{1,8})?password(?:[ \t]{0,8}\(|[ \t]{0,8}=|[ \t]{1,8}for[ \t]{1,8}\S{1,60}[ \t]{0,8}=|(?=[ \t]))|set[ \t]{1,8}password[^;\n]{0,80}=)[ \t]{0,8}n?(?:password\()?['\"](?P<s>[^'\"\r\n]{3,128})['\"]", re.I),
         gate=gate("", "identified", "password"),
         finds=("GRANT ALL ON app.* TO 'app'@'%' IDENTIFIED BY '⟦{chosen}⟧';", "ALTER USER app WITH PASSWORD '⟦{alnum:18}⟧';", "CREATE LOGIN web WITH PASSWORD = '⟦{chosen}⟧'"),
         leaves=("ALTER USER app WITH PASSWORD '<password>';", "IDENTIFIED BY 'password'"),

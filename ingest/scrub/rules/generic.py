@@ -28,14 +28,20 @@ def jwt(match: re.Match[str], text: str) -> Spans:
     return (match.span("s"),) if value.count(".") >= 2 and plain.startswith(b'{"') and len(value) > 60 else NOTHING
 
 
+STRANGE_HEAD: Final = re.compile(r"(?<![\w./:@$!#%\-])[a-z][a-z0-9]{1,9}(?:[_\-][a-z0-9]{2,10}){0,3}[_\-]$")
+
+
 def stranger(match: re.Match[str], text: str) -> Spans:
-    body, prefix = match["b"], match["p"].lower().rstrip("_-")
+    head = STRANGE_HEAD.search(text, max(0, match.start() - 44), match.start() + 1)
+    if not head:
+        return NOTHING
+    body, prefix = match["b"], head[0].rstrip("_-")
     if is_placeholder(body, quoted=True) or HEX.fullmatch(body) or is_wordy(body) or prefix.split("_")[0].split("-")[0] in STRANGE_PREFIX:
         return NOTHING
     digits = sum(c.isdigit() for c in body)
     varied = any(c.isupper() for c in body) and any(c.islower() for c in body) and digits >= 3
     drawn = varied or (digits >= 5 and len(body) >= 32)
-    return (match.span("s"),) if drawn and entropy(body) >= 3.6 and is_random(body, 24) else NOTHING
+    return ((head.start(), match.end()),) if drawn and entropy(body) >= 3.6 and is_random(body, 24) else NOTHING
 
 
 def pgpass(match: re.Match[str], text: str) -> Spans:
@@ -43,7 +49,7 @@ def pgpass(match: re.Match[str], text: str) -> Spans:
 
 
 def drawn_neighbour(match: re.Match[str], text: str) -> Spans:
-    return NOTHING if is_placeholder(match["s"], quoted=True) or not is_random(match["s"], 30) else (match.span("s"),)
+    return NOTHING if is_placeholder(match["s"], quoted=True) or not is_random(match["s"], 12) else (match.span("s"),)
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -52,7 +58,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="jwt",
         why="JSON Web Tokens are sessions and service keys of half the services there are.",
         pattern=re.compile(START + r"(?P<s>eyJ[A-Za-z0-9_\-]{10,}+(?:\.[A-Za-z0-9_\-]{6,}+(?:\.(?:\.?[A-Za-z0-9_\-]+){0,4}+)?|(?=\\\r?\n[ \t]*[A-Za-z0-9_\-]{8}|[\"'][ \t]*(?:[+.&]?[ \t]*\\?\r?\n)[^\n\"']{0,40}[\"'][A-Za-z0-9_\-.]{8})))"),
-        gate=gate("", "eyj", needs_run=True),
+        gate=gate(heads="eyj", run=16),
         finds=("JWT=⟦{jwt}⟧", "Authorization: Bearer ⟦{jwt}⟧", "> ⟦{jwt}⟧\n\nwhy?"),
         leaves=("eyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJ", "eyJhbGciOi... is the header"),
         worst="eyJ",
@@ -62,8 +68,8 @@ RULES: Final[tuple[Rule, ...]] = (
         name="named-by-prefix",
         kind="token",
         why="Services that nobody listed: a short prefix, an underscore, and 24 or more drawn characters outside a path.",
-        pattern=re.compile(r"(?<![\w./:@$!#%\-])(?P<s>(?P<p>[a-z][a-z0-9]{1,9}(?:[_\-][a-z0-9]{2,10}){0,3}?[_\-])(?P<b>[A-Za-z0-9]{24,}+))(?![\w\-/.]*\.(?:js|css|png|jpe?g|svg|webp|woff2?|map|html?|gif|mp4|pdf)\b)(?![/@:])"),
-        gate=gate("", "_", "-", needs_run=True),
+        pattern=re.compile(r"[_\-](?P<b>[A-Za-z0-9]{24,}+)(?![\w\-/.]*\.(?:js|css|png|jpe?g|svg|webp|woff2?|map|html?|gif|mp4|pdf)\b)(?![/@:])"),
+        gate=gate("", "_", "-", run=24),
         finds=("new: ⟦acme_{alnum:36}⟧", "TOKEN2 ⟦zzk_live_{alnum:32}⟧"),
         leaves=("main-e36c011731d944dd0927.css", "kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange", "cache-key: linux-{hex:64}", "pod web-{hex:24}", "assignVariablesOjTabBar1482653721SelectedItem"),
         worst="acme_aaaaaaaaaa-",
@@ -89,6 +95,17 @@ RULES: Final[tuple[Rule, ...]] = (
         finds=("client = Client('AC{hex:32}', '⟦{hex:32}⟧')",),
         leaves=("client = Client('AC{hex:32}', os.environ['TWILIO_AUTH_TOKEN'])",),
         worst="('AC",
+        validate=drawn_neighbour,
+    ),
+    Rule(
+        name="generated-output",
+        kind="secret",
+        why="What a generator printed under its command line, as sessions are pasted.",
+        pattern=re.compile(r"(?:wg gen(?:key|psk)|openssl rand -(?:hex|base64) \d{1,4}|pwgen(?: -?\w{1,12}){0,4}|apg(?: -?\w{1,12}){0,4}|rclone obscure \S{1,60}|openvpn --genkey \S{1,40})[ \t]*\r?\n(?:[>#$][ \t]?)?(?P<s>[A-Za-z0-9+/=_\-!*^%~?.]{12,}+)(?=\s|$|[`<])"),
+        gate=gate("genkey genpsk pwgen apg", "openssl rand", "rclone obscure"),
+        finds=("$ wg genkey\n⟦{b64:43}=⟧\n$ wg pubkey\n{b64:43}=", "$ openssl rand -hex 32\n⟦{hex:64}⟧"),
+        leaves=("pwgen -s 24 1", "openssl rand -base64 32", "$ wg pubkey\n{b64:43}="),
+        worst="openssl rand -hex 1 ",
         validate=drawn_neighbour,
     ),
     Rule(

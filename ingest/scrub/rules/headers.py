@@ -57,7 +57,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="authorization",
         why="Bearer, Basic, token and similar schemes: what follows is the credential, whatever it looks like.",
         pattern=SCHEME,
-        gate=gate("bearer basic token apikey ssws splunk negotiate oauth bot dpop mac hawk key", "genie", "sso-key", "api-key"),
+        gate=gate("", "bearer", "authori", "basic ", "auth:", "auth=", 'auth"'),
         finds=(
             'curl -H "Authorization: Bearer ⟦{url64:27}⟧" https://x', "> Authorization: Basic ⟦{basic}⟧", "-H 'Authorization: token ⟦{hex:40}⟧'", "headers = {'Authorization': 'Bearer ⟦{alnum:40}⟧'}", "authorization: GenieKey ⟦{uuid}⟧",
             "AUTHORIZATION: BEARER ⟦{url64:40}⟧",

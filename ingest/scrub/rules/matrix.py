@@ -54,7 +54,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "macaroon",
         "Tokens of old Synapse and of package registries: a macaroon in base64 begins with its packet length and location.",
         r"MDA[A-Za-z0-9_\-]{2,8}(?:xvY2F0aW9u|ZpZGVudGlm)(?P<b>[A-Za-z0-9_\-+/]{24,}+={0,2})",
-        gate("", "mda"),
+        gate(heads="mda"),
         ("token: ⟦{macaroon}⟧",),
         ("MDAx is where they begin",),
         worst="MDAxxvY2F0aW9u",

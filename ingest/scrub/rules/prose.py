@@ -8,12 +8,12 @@ import re
 from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
-from ingest.scrub.names import Slot
+from ingest.scrub.names import Slot, slot_of
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.rules.assignments import judge, name_around, words_before
-from ingest.scrub.rules.words import GATE_PARTS, GATE_WORDS, STEM, WIDE_STEMS
+from ingest.scrub.rules.assignments import name_around, slot_here
+from ingest.scrub.rules.words import GATE_PARTS, GATE_WORDS, KEY_WORD, WIDE_STEMS
 from ingest.scrub.shapes import INNER_SIGNS, is_random, is_technical, looks_chosen
-from ingest.scrub.slots import Value, is_credential, read_value
+from ingest.scrub.slots import Value, is_credential, read_value, whole
 
 VERBS: Final = (
     "is|was|are|will be|should be|has been|became|becomes|equals|reads|now|it's|its|to|set to|changed to|reset to|as|"
@@ -28,28 +28,29 @@ VERBS: Final = (
     "это|будет|теперь|є|був|e|jeste|"
     "は|が|是|为|為|은|는|이|가|là|adalah|ialah|sea|seria"
 )
-FILL: Final = r"(?:[ \t\u00a0]+[(\[\"'“„]?[^\s:=|\"'`<>.!?;,‹›()]{1,24}[)\]\"'”“]?,?){0,7}?"
+FILL: Final = r"(?:[ \t\u00a0]{1,12}[(\[\"'“„]?[^\s:=|\"'`<>.!?;,‹›()]{1,24}[)\]\"'”“]?,?){0,7}?"
+BLANKS: Final = r"[ \t\u00a0]{1,12}"
 TELLING: Final = re.compile(
-    rf"(?P<fill>{FILL})(?:[ \t\u00a0]+(?P<verb>{VERBS})(?::|,)?(?=[ \t\u00a0\r\n])|(?P<colon>[ \t]?(?::|：|=|→|->|–|—|-)(?=[\s„“\"'`*])|：)|(?P<glued>(?:は|が|是|为|為|은|는|이|가)[ \t]?[:：]?))[ \t\u00a0]*(?:\r?\n[ \t]{{0,4}})?"
-    rf"(?P<more>(?:(?:now|currently|still|just|simply|again|this|the following|the same|set to|changed to|to|teď|nyní|zatím|jetzt|ab sofort|nun|ahora|maintenant|ora|agora|teraz|nu|теперь|сейчас|:)[ :]+){{0,2}})",
+    rf"(?P<fill>{FILL})(?:{BLANKS}(?P<verb>{VERBS})(?::|,)?(?=[ \t\u00a0\r\n])|(?P<colon>[ \t]?(?::|：|=|→|->|–|—|-)(?=[\s„“\"'`*])|：)|(?P<glued>(?:は|が|是|为|為|은|는|이|가)[ \t]?[:：]?))(?:{BLANKS})?(?:\r?\n[ \t]{{0,4}})?"
+    rf"(?P<more>(?:(?:now|currently|still|just|simply|again|this|the following|the same|set to|changed to|to|teď|nyní|zatím|jetzt|ab sofort|nun|ahora|maintenant|ora|agora|teraz|nu|теперь|сейчас|:)[ :]{{1,4}}){{0,2}})",
     re.I,
 )
-ADJACENT: Final = re.compile(r"[ \t]+(?=[\"'`„“«*\w])|[ \t]*(?:\r?\n){1,2}[ \t>]{0,6}(?=\S+[ \t]*(?:\r?\n|$))")
-OF_WHAT: Final = re.compile(r"['’]s?[ \t]+$|['’]s[ \t]+")
+ADJACENT: Final = re.compile(r"[ \t]{1,12}(?=[\"'`„“«*\w])|[ \t]{0,12}(?:\r?\n){1,2}[ \t>]{0,6}(?=\S+[ \t]{0,12}(?:\r?\n|$))")
+OF_WHAT: Final = re.compile(r"['’]s?[ \t]{1,12}$|['’]s[ \t]{1,12}")
 CONTENDERS: Final = 6
 
 
 def sentence(match: re.Match[str], text: str) -> Spans:
     start, end = name_around(text, match.start(), match.end())
     name = text[start:end].strip("-$")
-    slot = judge(name, words_before(text, start))
+    slot = slot_here(name, text, start)
     if slot is None:
         return NOTHING
     if text[end : end + 2] in ("'s", "’s"):
         end += 2
         value = read_value(text, end + 1) if text[end : end + 1] == " " else None
         if value and tells(slot, value, sure=not value.quoted):
-            return ((value.start, value.end),)
+            return (whole(value, text),)
     while text[end : end + 1] in ("*", "_", '"', "'", "`", ")", "”", "]") and text[end : end + 1]:
         end += 1
     told = TELLING.match(text, end)
@@ -58,7 +59,7 @@ def sentence(match: re.Match[str], text: str) -> Spans:
         value = read_value(text, told.end())
         sure = not told["fill"] or bool(told["verb"])
         if value and tells(slot, value, sure=sure):
-            return ((value.start, value.end),)
+            return (whole(value, text),)
         further = TELLING.match(text, told.end()) if told.end() > end else None
         end, told, steps = told.end(), further, steps + 1
     return adjacent(slot, name, start, end, text) if steps == 0 else NOTHING
@@ -72,7 +73,7 @@ def tells(slot: Slot, value: Value, *, sure: bool) -> bool:
         return is_random(text, 16) and "://" not in text
     if value.quoted:
         return sure and (looks_chosen(text, 5) or (len(text) >= 6 and text.isalpha() and text.islower() and value.next not in ("-",)))
-    if "/" in text or "://" in text or text.endswith("()") or not sure and not is_strong(text):
+    if "/" in text or "://" in text or text.endswith("()") or not (sure or is_strong(text) or is_random(text, 12)):
         return False
     return not re.fullmatch(r"[A-Za-z]+(?:[-/][A-Za-z0-9]+)+", text) or text.count("-") >= 2
 
@@ -97,18 +98,18 @@ def adjacent(slot: Slot, name: str, start: int, end: int, text: str) -> Spans:
         good = looks_chosen(value.text, 6)
     else:
         good = is_strong(value.text) and ("\n" not in gap[0] or value.is_last)
-    return ((value.start, value.end),) if good else NOTHING
+    return (whole(value, text),) if good else NOTHING
 
 
 BEFORE: Final = re.compile(
-    r"(?:[ \t]+(?:is|was|as|for|to be|je|byl[oay]?|bude|jako|ist|war|als|es|era|como|para|est|comme|è|come|é|jest|jako|är|er|som|on|это|как|=|-|–|—|\()|,)[ \t]+"
-    r"(?:(?:the|a|my|our|your|its|that's|this is|new|root|admin|wifi|das|dein|unser|mein|el|la|le|su|tu|mi|o|a|to|moje|naše|tvoje|tam|tím|het|il|lo|mon|ton|notre|votre|meu|sua|мой|наш)[ \t]+){0,3}"
+    r"(?:[ \t]{1,12}(?:is|was|as|for|to be|je|byl[oay]?|bude|jako|ist|war|als|es|era|como|para|est|comme|è|come|é|jest|jako|är|er|som|on|это|как|=|-|–|—|\()|,)[ \t]{1,12}"
+    r"(?:(?:the|a|my|our|your|its|that's|this is|new|root|admin|wifi|das|dein|unser|mein|el|la|le|su|tu|mi|o|a|to|moje|naše|tvoje|tam|tím|het|il|lo|mon|ton|notre|votre|meu|sua|мой|наш)[ \t]{1,12}){0,3}"
 )
 
 
 def named_after(match: re.Match[str], text: str) -> Spans:
     """`X is the password`, `try X as the password`."""
-    if judge(text[match.start("key") : name_around(text, match.start("key"), match.end("key"))[1]], "") is not Slot.PASSWORD:
+    if slot_of(text[match.start("key") : name_around(text, match.start("key"), match.end("key"))[1]]) is not Slot.PASSWORD:
         return NOTHING
     end = match.start()
     begin = end
@@ -123,7 +124,7 @@ def named_after(match: re.Match[str], text: str) -> Spans:
     begin += raw.index(stripped)
     value = Value(stripped, begin, begin + len(stripped), quoted, False, " ")
     good = is_strong(stripped) or (looks_chosen(stripped, 6) and is_credential(Slot.PASSWORD, value, name="", sign="is"))
-    return ((value.start, value.end),) if good else NOTHING
+    return (whole(value, text),) if good else NOTHING
 
 
 LOGINS: Final = (
@@ -137,7 +138,7 @@ def pair(match: re.Match[str], text: str) -> Spans:
     if not value or value.quoted and not looks_chosen(value.text) or is_placeholder(value.text):
         return NOTHING
     good = looks_chosen(value.text, 5) and not re.fullmatch(r"[\w.\-]+\.[a-z]{2,6}|\d+[\w:.]*", value.text) and "/" not in value.text and is_credential(Slot.PASSWORD, value, name="", sign="is")
-    return ((value.start, value.end),) if good else NOTHING
+    return (whole(value, text),) if good else NOTHING
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -145,7 +146,7 @@ RULES: Final[tuple[Rule, ...]] = (
         name="told-in-a-sentence",
         kind="password",
         why="People tell passwords in sentences: the key word, some words about what it opens, a verb, the value.",
-        pattern=re.compile(STEM),
+        pattern=KEY_WORD,
         gate=gate(GATE_WORDS, *GATE_PARTS, *WIDE_STEMS),
         finds=(
             "the password is ⟦{chosen}⟧", "heslo k tomu je ⟦{lower:15}7⟧, nikomu ho nedávej", "Das Passwort für die Datenbank lautet ⟦{chosen}⟧", "I set the root password to ⟦{alnum:20}⟧", "password for the NAS is now ⟦{chosen}⟧",
@@ -158,7 +159,7 @@ RULES: Final[tuple[Rule, ...]] = (
         ),
         worst="password is ",
         validate=sentence,
-        is_folded=True,
+        is_name=True,
     ),
     Rule(
         name="named-after",
@@ -176,7 +177,7 @@ RULES: Final[tuple[Rule, ...]] = (
         name="user-and-password",
         kind="password",
         why="`creds: admin/X`, `login: jana / X`: two values behind one word.",
-        pattern=re.compile(rf"(?<![a-z0-9_\-])(?:{LOGINS})(?:[ \t]+[^\s:=]{{1,20}}){{0,4}}?[ \t]?(?:[:=：]|->|→|is|are|je|jsou)[ \t]*[\"'`*]{{0,2}}[\w.+@\-]{{1,40}}[\"'`*]{{0,2}}[ \t]?(?:/|:|\||,|[ ])[ \t]?(?=\S{{5}})"),
+        pattern=re.compile(rf"(?<![a-z0-9_\-])(?:{LOGINS})(?:{BLANKS}[^\s:=]{{1,20}}){{0,4}}?[ \t]?(?:[:=：]|->|→|is|are|je|jsou)(?:{BLANKS})?[\"'`*]{{0,2}}[\w.+@\-]{{1,40}}[\"'`*]{{0,2}}[ \t]?(?:/|:|\||,|[ ])[ \t]?(?=\S{{5}})"),
         gate=gate("cred creds credential credentials login logins account user username zugangsdaten zugang anmeldedaten benutzer acceso credenciales identifiants identifiant accesso credenziali acesso credenciais dane logowania "
                   "inloggning inloggegevens usuario access daje", "údaje", "přihl", "přístup", "accès", "dostęp", "доступ", "логин", "учётка", "учетка", "uživatel"),
         finds=("creds: admin/⟦{chosen}⟧", "login: jana / ⟦{chosen}⟧", "přihlašovací údaje: admin / ⟦{chosen}⟧", "Zugangsdaten: admin:⟦{chosen}⟧"),

@@ -41,15 +41,20 @@ def token(
     worst: str,
     kind: str = "",
     validate: Validator | None = None,
-    flags: int = 0,
+    first: str = "",
 ) -> Rule:
-    """A format that begins with a prefix of its own. `shape` has the group `b` for the part that was drawn."""
+    """A format that begins with a prefix of its own. `shape` has the group `b` for the part that was drawn.
+
+    `first` are the characters that it may begin with, where the gate does not begin with them; they are looked at
+    before the borders, which cost more.
+    """
+    heads = first or "".join(sorted({c for literal in (*opens.words, *opens.parts, *opens.heads) for c in (literal[0], literal[0].upper())}))
     return Rule(
         name=name,
         kind=kind or name,
         why=why,
-        pattern=re.compile(f"{START}(?P<s>{shape})", flags),
-        gate=replace(opens, needs_run=True),
+        pattern=re.compile(f"(?=[{heads}]){START}(?P<s>{shape})"),
+        gate=replace(opens, run=opens.run or 16),
         finds=finds,
         leaves=leaves,
         worst=worst,

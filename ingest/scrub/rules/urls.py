@@ -136,7 +136,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"/(?:(?:in(?:coming|bound)?[_\-]?)?(?:web)?hooks?(?:-test|-in|s)?|webhookb?2?|trigger|triggers|push|heartbeat|ping|deploy-?hook)/(?:[a-z0-9]{1,3}/)?(?:[A-Za-z0-9]{8,20}/)?(?P<s>[A-Za-z0-9_\-]{16,}+)(?![A-Za-z0-9_\-.]{0,40}\.(?:md|html?|png|jpg|svg|go|py|js|ts|php)\b)"
         ),
-        gate=gate("", "hook", "/trigger", "/push/", "/ping/", "/heartbeat/", needs_run=True),
+        gate=gate("", "hook", "/trigger", "/push/", "/ping/", "/heartbeat/", run=16),
         finds=("https://chat.example.org/hooks/⟦{lower:26}⟧", "curl https://n8n.example.org/webhook/⟦{uuid}⟧", "(https://hookshot.example.org/webhook/⟦{alnum:32}⟧)"),
         leaves=("POST /webhook/{id}", "https://example.org/webhooks", "https://docs.example.org/hooks/incoming-webhooks-for-teams", "/hooks/pre-receive-hook-2"),
         worst="/hooks/aaaaaaaa/",
@@ -151,7 +151,7 @@ RULES: Final[tuple[Rule, ...]] = (
             r"unsubscribe_never|confirm[_\-]?email|verify[_\-]?email|activate|activation|accept[_\-]?invite|invitations?|ical|feeds?/private|calendars?/private|rss/private|secret|token|api[_\-]?key)/)(?P<s>[A-Za-z0-9_\-]{20,}+(?:\.[A-Za-z0-9_\-]{20,}+)*)"
         ),
         gate=gate("", "/private-", "/reset", "reset/", "password_reset", "password-reset", "magic", "login-link", "one-time", "confirm", "verify", "/activat", "invit", "/ical", "/private/", "/secret/", "/token/",
-                  needs_run=True),
+                  run=16),
         finds=("https://calendar.example.org/ical/a%40b.org/private-⟦{hex:32}⟧/basic.ics", "https://example.org/password/reset/⟦{alnum:40}⟧"),
         leaves=("https://example.org/reset/how-to-reset-your-own-password", "https://example.org/token/documentation-of-all-of-them"),
         worst="/reset/",
@@ -221,7 +221,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="url-secret",
         why="Signed addresses and keys in parameters; whoever has the link is let in.",
         pattern=re.compile(r"[?&;#](?:amp;)?(?P<name>[a-z][a-z0-9_.\-]{0,39}+)(?:=|%3d)(?P<s>[^\s&#\"'<>`‹›)(\]}|;\\,]{4,}+)"),
-        gate=gate("", "=", "%3d"),
+        gate=gate("", "?", "&"),
         finds=(
             "https://x.blob.example.net/b/db.dump?sv=2022-11-02&sp=rl&sig=⟦XLm{alnum:37}%3D⟧", "GET /v1/report?token=⟦{hex:32}⟧ HTTP/1.1", "https://api.example.com/feed.ics?format=json&key=⟦{alnum:40}⟧",
             '<a href="https://api.example.com/rss?password=⟦{alnum:20}⟧&amp;x=1">', "https://s3.example.org/a?X-Amz-Signature=⟦{hex:64}⟧",

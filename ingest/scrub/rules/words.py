@@ -1,6 +1,31 @@
 """The key words of assignments and sentences, as patterns over folded text."""
 
+import re
+from collections.abc import Iterable
 from typing import Final
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A pattern for the longest of `words`, as a tree: a flat list of a hundred is tried a hundred times a character."""
+    heads: dict[str, list[str]] = {}
+    is_optional = False
+    for word in sorted(set(words)):
+        if word:
+            heads.setdefault(word[0], []).append(word[1:])
+        else:
+            is_optional = True
+    if not heads:
+        return ""
+    single = [re.escape(head) for head, rests in heads.items() if rests == [""]]
+    branches = [re.escape(head) + any_of(rests) for head, rests in heads.items() if rests != [""]]
+    if single:
+        branches.append(single[0] if len(single) == 1 else f"[{''.join(single)}]")
+    body = branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+    if not is_optional:
+        return body
+    is_atom = len(branches) > 1 or (bool(single) and len(branches) == 1)
+    return f"{body}?" if is_atom else f"(?:{body})?"
+
 
 ASCII_STEMS: Final = (
     "pass", "pwd", "pswd", "pw", "psk", "secret", "token", "key", "heslo", "hesla", "kennwort", "contrasen", "clave", "senha", "mdp", "haslo", "wachtwoord",
@@ -19,4 +44,4 @@ GATE_WORDS: Final = (
     "jelszo sifre sifra lozinka geslo sandi geheimnis segredo segreto jeton bearer jwt pat hmac seed totp otp sid phpsessid klic schluessel cle chiave klucz chave "
     "llave sas zaporka hemmelig sekret macaroon avain kulcs sleutel nyckel dbpsk wifipsk seeds klucze"
 )
-STEM: Final = "|".join(sorted((*ASCII_STEMS, *WIDE_STEMS), key=len, reverse=True))
+KEY_WORD: Final = re.compile(any_of((*ASCII_STEMS, *WIDE_STEMS)))
