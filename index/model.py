@@ -198,11 +198,15 @@ EVERYTHING: Final = Audience()
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One place in one ranking: best first, `rank` from 1. `score` compares only inside its own ranking."""
+    """One place in one ranking: best first, `rank` from 1. `score` compares only inside its own ranking.
+
+    `coverage` is the share of the question's words, by rarity, that a lexical ranking found in the chunk.
+    """
 
     chunk: ChunkId
     rank: int
     score: float
+    coverage: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

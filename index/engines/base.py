@@ -20,6 +20,9 @@ class View(Protocol):
     async def stored(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
         """Those of the chunks that are there."""
 
+    async def notes(self) -> list[str]:
+        """What a reader should know of this state: vectors that are pending."""
+
 
 class Engine(Protocol):
     """Holds chunks and ranks them."""

@@ -8,7 +8,7 @@ exact.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from index.errors import EngineError
@@ -18,7 +18,7 @@ from index.store.driver import DatabaseError
 from index.store.reading import StoredChunk, chunk_ids, chunks_by_id
 from index.store.scope import Scope, scope_of
 from index.store.store import Store
-from index.text.bm25 import Feature, scores
+from index.text.bm25 import Feature, coverage, scores
 from index.text.fold import tokens
 from index.text.words import Keys
 
@@ -72,16 +72,15 @@ class SqliteView:
     async def lexical(self, query: Query, *, limit: int) -> list[Ranked]:
         if self._scope.is_empty:
             return []
-        features: list[Feature] = []
+        groups: list[list[Feature]] = []
         required: frozenset[int] | None = None
         for term in query.terms:
             if term.is_phrase and not term.is_excluded:
                 found = await self._matching(term.text)
                 required = found if required is None else required & found
-                features.append(Feature(dict.fromkeys(found, 1.0)))
-        features += await self._word_features(
-            [term for term in query.terms if not (term.is_phrase or term.is_excluded)]
-        )
+                groups.append([Feature(dict.fromkeys(found, 1.0))])
+        groups += await self._of_words([term for term in query.terms if not (term.is_phrase or term.is_excluded)])
+        features = [feature for group in groups for feature in group]
         visible = self._scope.visible
         chunks, words = await postings.totals(self._connection, visible)
         keys = list({key for feature in features for key in feature.frequency})
@@ -93,24 +92,27 @@ class SqliteView:
                     scored.pop(key, None)
         if required is not None:
             scored = {key: score for key, score in scored.items() if key in required}
-        return await self._ranked(scored, limit)
+        ranked = await self._ranked(scored, limit)
+        covered = coverage(groups, [key for key, _ in ranked], chunks=chunks)
+        return [replace(place, coverage=covered[key]) for key, place in ranked]
 
     async def _matching(self, phrase: str) -> frozenset[int]:
         if not tokens(phrase):
             return frozenset()
         return await postings.matching(self._connection, phrase, self._scope.visible)
 
-    async def _word_features(self, terms: Sequence[Term]) -> list[Feature]:
+    async def _of_words(self, terms: Sequence[Term]) -> list[list[Feature]]:
+        """The features of each word."""
         words = [await self._word(text) for text in dict.fromkeys(term.text for term in terms) if tokens(text)]
-        features: list[Feature] = []
+        groups: list[list[Feature]] = []
         spent = 0
         cache: dict[str, postings.Postings] = {}
         for word in sorted(words, key=lambda word: word.frequency):
             if spent and spent + word.frequency > MOST_POSTINGS:
                 continue
             spent += word.frequency
-            features += await self._features(word, cache)
-        return features
+            groups.append(await self._features(word, cache))
+        return groups
 
     async def _word(self, text: str) -> _Word:
         exact = tuple(dict.fromkeys(tokens(text)))
@@ -152,7 +154,7 @@ class SqliteView:
                 found |= await postings.containing(self._connection, token, visible, limit=MOST_CONTAINING)
         return [Feature(dict.fromkeys(found, 1.0), PART_WEIGHT)] if found else []
 
-    async def _ranked(self, scored: dict[int, float], limit: int) -> list[Ranked]:
+    async def _ranked(self, scored: dict[int, float], limit: int) -> list[tuple[int, Ranked]]:
         """The best `limit` that pass the reader's filters; equal scores by id, so that the order is total."""
         order = sorted(scored, key=lambda key: (-scored[key], key))
         kept: list[int] = []
@@ -163,7 +165,7 @@ class SqliteView:
                 break
         identities = await chunk_ids(self._connection, kept[: limit + 20])
         best = sorted(identities, key=lambda key: (-scored[key], identities[key]))[:limit]
-        return [Ranked(identities[key], rank, scored[key]) for rank, key in enumerate(best, start=1)]
+        return [(key, Ranked(identities[key], rank, scored[key])) for rank, key in enumerate(best, start=1)]
 
     async def _passing(self, keys: list[int]) -> list[int]:
         if self._scope.keys is not None:
@@ -178,6 +180,10 @@ class SqliteView:
         cosines = {identities[one.chunk_key]: one.cosine for one in near if one.chunk_key in identities}
         best = sorted(cosines, key=lambda identity: (-cosines[identity], identity))
         return [Ranked(identity, rank, cosines[identity]) for rank, identity in enumerate(best, start=1)]
+
+    async def notes(self) -> list[str]:
+        waiting = await vectors.pending_count(self._connection)
+        return [f"{waiting:,} passages wait for a vector and are found by words alone"] if waiting else []
 
     async def stored(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
         return await chunks_by_id(self._connection, chunks)

@@ -44,3 +44,21 @@ def scores(features: Sequence[Feature], sizes: Mapping[int, int], *, chunks: int
                 norm = norms[key] = K1 * (1.0 - B + B * sizes.get(key, mean) / mean)
             total[key] = total.get(key, 0.0) + gain * frequency / (frequency + norm)
     return total
+
+
+def coverage(groups: Sequence[Sequence[Feature]], keys: Sequence[int], *, chunks: int) -> dict[int, float]:
+    """The share of a question that each of the chunks has, 0.0 to 1.0, each word counting by its rarity.
+
+    A group is one word: any of its features will do. A word that no chunk has counts as the rarest there is.
+    """
+    weights = [idf(min((len(one.frequency) for one in group if one.frequency), default=0), chunks) for group in groups]
+    whole = sum(weights)
+    if not whole:
+        return dict.fromkeys(keys, 0.0)
+    return {
+        key: sum(
+            weight for weight, group in zip(weights, groups, strict=True) if any(key in one.frequency for one in group)
+        )
+        / whole
+        for key in keys
+    }
