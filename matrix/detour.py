@@ -6,15 +6,38 @@ time. What was jumped over is reported, never taken for silence.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from index.model import EventId, RoomId
 from matrix.errors import UnavailableError
-from matrix.reading import Direction, Moment, RoomReader
-from matrix.records import Page
+from matrix.reading import Direction, Moment
+from matrix.records import Context, Page
 from matrix.shape import RawEvent, integer_at
 
-_STRIDES_MS: Final = tuple(4**exponent for exponent in range(22))  # up to a hundred years
+_STRIDES_MS: Final = (*(4**exponent for exponent in range(27)), 2**53)  # as far as any time that JSON can hold
+
+
+class History(Protocol):
+    """What a detour needs of a `matrix.reading.RoomReader`."""
+
+    async def messages(
+        self,
+        room: RoomId,
+        *,
+        from_: str | None,
+        direction: Direction,
+        limit: int,
+        to: str | None = None,
+        attempts: int | None = None,
+    ) -> Page: ...
+
+    async def context(self, room: RoomId, event: EventId, *, attempts: int | None = None) -> Context | None: ...
+
+    async def event_at(
+        self, room: RoomId, sent_ms: int, direction: Direction, *, attempts: int | None = None
+    ) -> Moment | None: ...
+
+    async def is_alive(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +62,7 @@ class Stretch:
 
 
 async def read_stretch(
-    reader: RoomReader,
+    history: History,
     room: RoomId,
     *,
     from_: str | None,
@@ -49,23 +72,23 @@ async def read_stretch(
     now_ms: int,
     to: str | None = None,
 ) -> Stretch:
-    """Like `reader.messages`, but what fails for good in a page is left out.
+    """Like `messages`, but what fails for good in a page is left out.
 
     `near_ms` is the farthest time read so far on this walk: the earliest when going back, the latest when going
     forward, None at the beginning. A jump lands beyond it, so that a walk over any number of holes comes to its end.
     Raises UnavailableError when the homeserver as a whole does not answer, or when nothing beyond could be reached.
     """
     try:
-        return Stretch(await reader.messages(room, from_=from_, direction=direction, limit=limit, to=to))
+        return Stretch(await history.messages(room, from_=from_, direction=direction, limit=limit, to=to))
     except UnavailableError:
-        if not await reader.is_alive():
+        if not await history.is_alive():
             raise
-        before = await _up_to_the_fault(reader, room, from_=from_, direction=direction, limit=limit, to=to)
+        before = await _up_to_the_fault(history, room, from_=from_, direction=direction, limit=limit, to=to)
         if not before.is_at_fault:
             return Stretch(Page(before.events, None, before.end, before.odd))
         known_ms = _farthest(direction, near_ms, before.events)
         start_ms = known_ms if known_ms is not None else (now_ms if direction == "b" else 0)
-        return await _beyond(reader, room, direction, start_ms, before, is_start_known=known_ms is not None)
+        return await _beyond(history, room, direction, start_ms, before, is_start_known=known_ms is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +100,7 @@ class _Before:
 
 
 async def _up_to_the_fault(
-    reader: RoomReader, room: RoomId, *, from_: str | None, direction: Direction, limit: int, to: str | None
+    history: History, room: RoomId, *, from_: str | None, direction: Direction, limit: int, to: str | None
 ) -> _Before:
     """In ever smaller pages; with patience only where a failure decides."""
     events: list[RawEvent] = []
@@ -88,7 +111,7 @@ async def _up_to_the_fault(
         while True:
             attempts = 3 if size == 1 else 1
             try:
-                page = await reader.messages(
+                page = await history.messages(
                     room, from_=from_, direction=direction, limit=size, to=to, attempts=attempts
                 )
             except UnavailableError:
@@ -111,7 +134,7 @@ class _Landing:
 
 
 async def _beyond(
-    reader: RoomReader, room: RoomId, direction: Direction, near_ms: int, before: _Before, is_start_known: bool
+    history: History, room: RoomId, direction: Direction, near_ms: int, before: _Before, is_start_known: bool
 ) -> Stretch:
     """What came before, and one event on the other side with the place to go on from.
 
@@ -124,16 +147,17 @@ async def _beyond(
     for stride_ms in _STRIDES_MS:
         outer_ms = near_ms + sign * stride_ms
         try:
-            landing = await _land(reader, room, direction, outer_ms)
+            landing = await _land(history, room, direction, outer_ms)
             break
         except UnavailableError:
             inner_ms = outer_ms
-    else:
-        raise UnavailableError(f"{room}: nothing beyond a stretch that cannot be served (run again later)")
+    else:  # bad up to the end of time, or the homeserver went away meanwhile
+        if not await history.is_alive():
+            raise UnavailableError(f"{room}: the homeserver stopped answering (run again later)")
     while abs(outer_ms - inner_ms) > 1:
         middle_ms = (outer_ms + inner_ms) // 2
         try:
-            landing = await _land(reader, room, direction, middle_ms) or landing
+            landing = await _land(history, room, direction, middle_ms) or landing
             outer_ms = middle_ms
         except UnavailableError:
             inner_ms = middle_ms
@@ -144,12 +168,12 @@ async def _beyond(
     return Stretch(page, Unknown(room, first_ms, landing.moment.sent_ms, landing.moment.event))
 
 
-async def _land(reader: RoomReader, room: RoomId, direction: Direction, at_ms: int) -> _Landing | None:
+async def _land(history: History, room: RoomId, direction: Direction, at_ms: int) -> _Landing | None:
     """None when there is nothing any more that way; UnavailableError when what is there cannot be served."""
-    moment = await reader.event_at(room, at_ms, direction, attempts=2)
+    moment = await history.event_at(room, at_ms, direction, attempts=2)
     if moment is None:
         return None
-    context = await reader.context(room, moment.event, attempts=2)
+    context = await history.context(room, moment.event, attempts=2)
     token = context and (context.start if direction == "b" else context.end)
     if context is None or context.event is None or not token:
         raise UnavailableError(f"{room}: {moment.event}: found by its time, but not to be had")

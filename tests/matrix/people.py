@@ -237,7 +237,7 @@ class People:
 
     def __init__(self, homeserver: Homeserver) -> None:
         self.homeserver = homeserver
-        self._http = httpx.AsyncClient(base_url=homeserver.url, timeout=60, trust_env=False)
+        self._http = httpx.AsyncClient(base_url=homeserver.url, timeout=60, trust_env=False, verify=False)
 
     async def __aenter__(self) -> Self:
         return self

@@ -85,7 +85,7 @@ class Rule:
 class Proxy:
     def __init__(self, upstream: str | None) -> None:
         self._upstream = upstream
-        self._http = httpx.AsyncClient(base_url=upstream or "", timeout=120, trust_env=False)
+        self._http = httpx.AsyncClient(base_url=upstream or "", timeout=120, trust_env=False, verify=False)
         self._server: asyncio.Server | None = None
         self._rules: list[Rule] = []
         self._tasks: set[asyncio.Task[None]] = set()

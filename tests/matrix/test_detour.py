@@ -5,12 +5,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from index.model import RoomId
-from matrix.detour import Stretch, Unknown, read_stretch
+from index.model import EventId, RoomId
+from matrix.detour import History, Stretch, Unknown, read_stretch
 from matrix.errors import UnavailableError
-from matrix.reading import Direction, HomeserverReader
-from matrix.shape import integer_at
+from matrix.reading import Direction, Moment
+from matrix.records import Context, Page
+from matrix.shape import RawEvent, integer_at
 from sources.demo.homeserver import Homeserver
 from tests.matrix.people import People
 from tests.matrix.proxy import Proxy, Rule, failing, poisoned
@@ -20,7 +23,7 @@ NOW_MS = 5_000_000_000_000
 POISON = "poisonous"
 
 
-async def walk(reader: HomeserverReader, room: str, direction: Direction, *, limit: int) -> list[Stretch]:
+async def walk(reader: History, room: str, direction: Direction, *, limit: int) -> list[Stretch]:
     """As a caller does: from the end on, with the farthest time seen so far."""
     near_ms: int | None = None
     farthest = min if direction == "b" else max
@@ -38,6 +41,102 @@ async def walk(reader: HomeserverReader, room: str, direction: Direction, *, lim
             )
         )
     return stretches
+
+
+class HoledRoom:
+    """A room whose events hold their number; the bad ones fail wherever they would be served. Tokens are positions."""
+
+    def __init__(self, times: list[int], bad: set[int]) -> None:
+        self._times = times
+        self._bad = bad
+        self.requests = 0
+
+    async def messages(
+        self,
+        room: RoomId,
+        *,
+        from_: str | None,
+        direction: Direction,
+        limit: int,
+        to: str | None = None,
+        attempts: int | None = None,
+    ) -> Page:
+        at = int(from_) if from_ is not None else (len(self._times) if direction == "b" else 0)
+        step = -1 if direction == "b" else 1
+        numbers = list(range(at - 1, -1, -1) if direction == "b" else range(at, len(self._times)))[:limit]
+        events = tuple(self._serve(number) for number in numbers)
+        return Page(events, from_, str(at + step * len(events)) if events else None)
+
+    async def context(self, room: RoomId, event: EventId, *, attempts: int | None = None) -> Context | None:
+        number = int(event.removeprefix("$"))
+        return Context(self._serve(number), str(number), str(number + 1))
+
+    async def event_at(
+        self, room: RoomId, sent_ms: int, direction: Direction, *, attempts: int | None = None
+    ) -> Moment | None:
+        there = range(len(self._times))
+        if direction == "b":
+            found = max(
+                (n for n in there if self._times[n] <= sent_ms), key=lambda n: (self._times[n], n), default=None
+            )
+        else:
+            found = min(
+                (n for n in there if self._times[n] >= sent_ms), key=lambda n: (self._times[n], n), default=None
+            )
+        return None if found is None else Moment(EventId(f"${self._serve(found)['number']}"), self._times[found])
+
+    async def is_alive(self) -> bool:
+        return True
+
+    def _serve(self, number: int) -> RawEvent:
+        self.requests += 1
+        if number in self._bad:
+            raise UnavailableError("500 for good")
+        return {"event_id": f"${number}", "number": number, "origin_server_ts": self._times[number]}
+
+
+@given(
+    st.lists(st.integers(1, NOW_MS), min_size=1, max_size=30),
+    st.sets(st.integers(0, 29), max_size=8),
+    st.sampled_from(["b", "f"]),
+    st.integers(1, 20),
+    st.booleans(),
+)
+async def test_whatever_is_bad_and_whatever_clocks_say_the_walk_ends_and_owns_up_to_what_it_missed(
+    times: list[int], bad: set[int], direction: Direction, limit: int, is_in_order: bool
+) -> None:
+    room = HoledRoom(sorted(times) if is_in_order else times, bad)
+    stretches = await walk(room, "!holed", direction, limit=limit)
+    read = [event["number"] for stretch in stretches for event in stretch.page.events]
+    unknown = [stretch.unknown for stretch in stretches if stretch.unknown]
+    good = set(range(len(times))) - bad
+    assert set(read) <= good
+    assert bool(unknown) == bool(bad & set(range(len(times))))
+    if not unknown:
+        assert len(read) == len(times)
+    if is_in_order:
+        assert len(read) == len(set(read))
+        for number in good - set(read):
+            assert any(_is_inside(sorted(times)[number], hole) for hole in unknown)
+
+
+def _is_inside(sent_ms: int, hole: Unknown) -> bool:
+    bounds = [bound for bound in (hole.first_ms, hole.last_ms) if bound is not None]
+    return len(bounds) < 2 or min(bounds) <= sent_ms <= max(bounds)
+
+
+@given(
+    st.sets(st.integers(1, NOW_MS), min_size=1, max_size=30), st.data(), st.sampled_from(["b", "f"]), st.integers(1, 20)
+)
+async def test_one_bad_event_costs_no_other(
+    times: set[int], data: st.DataObject, direction: Direction, limit: int
+) -> None:
+    bad = data.draw(st.integers(0, len(times) - 1))
+    room = HoledRoom(sorted(times), {bad})
+    stretches = await walk(room, "!holed", direction, limit=limit)
+    read = [event["number"] for stretch in stretches for event in stretch.page.events]
+    expected = [number for number in range(len(times)) if number != bad]
+    assert read == (expected if direction == "f" else expected[::-1])
 
 
 @pytest.mark.parametrize(("direction", "limit"), [("b", 1), ("b", 100), ("f", 7)])
