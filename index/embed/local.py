@@ -14,22 +14,19 @@ from index.errors import EmbedderError
 if TYPE_CHECKING:
     from index.embed.onnx_model import OnnxModel
 
-_QUERY_THREADS_AT_MOST: Final = 4  # a query has a dozen tokens: more threads wait for each other
 _TEXTS_AT_ONCE: Final = 64  # between two slices a cancelled run stops
 
 
 class LocalEmbedder:
-    """Queries get all threads for one text; documents one thread for each of several texts, which is faster by a third.
-
-    Both ways give the same bytes. A process mostly does one of the two, so each has a session of its own, made at need.
-    """
+    """One thread for each of several texts, never several for one: that is faster by a third with many texts, and with
+    a single query on a busy machine, where threads that share a text wait for the slowest (docs/embedding.md)."""
 
     def __init__(self, identity: EmbedderIdentity, folder: Callable[[], ModelFolder], *, threads: int = 0) -> None:
         """`folder` is called once, in a worker thread, and may take its time: the model may have to be built first."""
         self._identity = identity
         self._folder = folder
         self._threads = threads or usable_cores()
-        self._models: dict[Role, OnnxModel] = {}
+        self._model: OnnxModel | None = None
         self._loading = Lock()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
 
@@ -61,10 +58,10 @@ class LocalEmbedder:
 
     async def close(self) -> None:
         await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
-        self._models.clear()
+        self._model = None
 
     def _vector(self, text: str, role: Role) -> Embedded:
-        vector = self._model(role).vector(text, role)
+        vector = self._loaded().vector(text, role)
         if not isinstance(vector, Refusal) and len(vector) != 4 * self._identity.dimension:
             raise EmbedderError(
                 f"model {self._identity.name!r}: gives {len(vector) // 4} dimensions, {self._identity.dimension} were"
@@ -72,21 +69,17 @@ class LocalEmbedder:
             )
         return vector
 
-    def _model(self, role: Role) -> "OnnxModel":
+    def _loaded(self) -> "OnnxModel":
         with self._loading:
-            if role not in self._models:
-                self._models[role] = self._load(role)
-            return self._models[role]
+            if self._model is None:
+                from index.embed.onnx_model import OnnxModel  # numpy and onnxruntime: half a second
 
-    def _load(self, role: Role) -> "OnnxModel":
-        from index.embed.onnx_model import OnnxModel  # numpy and onnxruntime: half a second
-
-        return OnnxModel(
-            self._folder(),
-            threads=min(self._threads, _QUERY_THREADS_AT_MOST) if role is Role.QUERY else 1,
-            query_prefix=self._identity.query_prefix,
-            document_prefix=self._identity.document_prefix,
-        )
+                self._model = OnnxModel(
+                    self._folder(),
+                    query_prefix=self._identity.query_prefix,
+                    document_prefix=self._identity.document_prefix,
+                )
+            return self._model
 
 
 def usable_cores() -> int:

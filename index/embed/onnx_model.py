@@ -4,16 +4,17 @@ One text at a time goes through the network. Padding and dynamic quantisation wo
 beside it, and a refresh that was killed half-way would then end with other vectors than an undisturbed one.
 """
 
+from threading import Lock
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from index.embed.base import Embedded, Refusal, Role
 from index.embed.folder import ModelFolder
+from index.embed.unigram import FILE_NAME, UnigramTokenizer
 from index.errors import EmbedderError
 from index.model import Vector
 
@@ -23,24 +24,30 @@ _MAX_BYTES: Final = 1_000_000
 Floats = NDArray[np.float32]
 
 
+class Tokens(Protocol):
+    @property
+    def special_count(self) -> int: ...
+
+    def windows(self, text: str) -> list[list[int]]: ...
+
+
 class OnnxModel:
     def __init__(
         self,
         folder: ModelFolder,
         *,
-        threads: int,
         query_prefix: str | None = None,
         document_prefix: str | None = None,
     ) -> None:
-        """`threads` work on one text together. Raises EmbedderError when a file is no model or no tokenizer."""
+        """Raises EmbedderError when a file is no model or no tokenizer."""
         self._folder = folder
         self._prefixes = {
             Role.QUERY: folder.query_prefix if query_prefix is None else query_prefix,
             Role.DOCUMENT: folder.document_prefix if document_prefix is None else document_prefix,
         }
-        self._tokenizer = _load_tokenizer(folder)
-        self._special = self._tokenizer.num_special_tokens_to_add(is_pair=False)
-        self._session = _load_session(folder, threads)
+        self._tokenizers: dict[Role, Tokens] = {}
+        self._loading = Lock()
+        self._session = _load_session(folder)
         self._inputs = {node.name for node in self._session.get_inputs()}
 
     def __enter__(self) -> Self:
@@ -56,13 +63,21 @@ class OnnxModel:
         clean = text.encode("utf-8", "replace")
         if len(clean) > _MAX_BYTES:
             return Refusal(f"text of {len(clean)} bytes; at most {_MAX_BYTES} are embedded")
-        windows = self._windows(self._prefixes[role] + clean.decode("utf-8"))
-        pooled = [self._pooled(window) * np.float32(len(window) - self._special) for window in windows]
-        return _unit(np.sum(pooled, axis=0))
+        tokenizer = self._tokenizer(role)
+        windows = tokenizer.windows(self._prefixes[role] + clean.decode("utf-8"))
+        weights = np.array([max(len(window) - tokenizer.special_count, 1) for window in windows], np.float32)
+        return _unit(weights @ np.array([self._pooled(window) for window in windows]))
 
-    def _windows(self, text: str) -> list[list[int]]:
-        encoding = self._tokenizer.encode(text)
-        return [encoding.ids, *(window.ids for window in encoding.overflowing)]
+    def _tokenizer(self, role: Role) -> Tokens:
+        """Queries take the small one where the directory has it: a search would wait a second for the other."""
+        with self._loading:
+            if role not in self._tokenizers:
+                pieces = self._folder.path / FILE_NAME
+                if role is Role.QUERY and pieces.is_file():
+                    self._tokenizers[role] = UnigramTokenizer(pieces)
+                else:
+                    self._tokenizers[role] = _library_tokenizer(self._folder)
+            return self._tokenizers[role]
 
     def _pooled(self, ids: list[int]) -> Floats:
         row = np.array([ids], np.int64)
@@ -84,23 +99,17 @@ class OnnxModel:
         return pooled
 
 
-def _load_tokenizer(folder: ModelFolder) -> Tokenizer:
-    try:
-        tokenizer = Tokenizer.from_file(str(folder.tokenizer))
-    except Exception as fault:
-        raise EmbedderError(f"tokenizer {folder.tokenizer}: cannot be loaded (copy the file again)") from fault
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(folder.max_tokens)
-    tokenizer.encode_special_tokens = True  # "</s>" in a text is text
-    return tokenizer
+def _library_tokenizer(folder: ModelFolder) -> Tokens:
+    from index.embed.tokens import LibraryTokenizer
+
+    return LibraryTokenizer(folder)
 
 
-def _load_session(folder: ModelFolder, threads: int) -> onnxruntime.InferenceSession:
+def _load_session(folder: ModelFolder) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1  # threads take a text each
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    options.add_session_config_entry("session.force_spinning_stop", "1")  # idle threads of a resident bot sleep
     try:
         return onnxruntime.InferenceSession(
             str(folder.model),

@@ -8,20 +8,25 @@ import fcntl
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from index.embed.base import Progress
 from index.embed.e5 import BUILD, IDENTITY
 from index.errors import EmbedderError
 
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from index.embed.e5.weights import Pieces
+
 _WEIGHTS: Final = "e5-small-q4.bin"
 _FOLDER: Final = f"e5-{BUILD}"
 _UNFINISHED: Final = f".{_FOLDER}-unfinished-"
+_TABLES: Final = "model.data"
 _RECORD: Final = "built.json"
 _REMEDY: Final = (
     "install 'sources[local]', or set model to the directory of another model, or kind to http or off;"
@@ -72,19 +77,18 @@ def _build(cache_dir: Path, folder: Path, tell: Progress) -> None:
     # The libraries load only here: a process that finds the work done needs none of them.
     from index.embed.e5.check import check_model
     from index.embed.e5.graph import make_graph
-    from index.embed.e5.tokenizer import make_tokenizer
     from index.embed.e5.weights import read_weights
 
     tell("reading weights", 0.0)
     weights = read_weights(find_weights())
-    unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=cache_dir))
+    unfinished = cache_dir / f"{_UNFINISHED}{os.getpid()}"
+    unfinished.mkdir()
     tell("making the tokenizer", 0.1)
-    make_tokenizer(weights.pieces).save(str(unfinished / "tokenizer.json"), pretty=False)
+    _write_tokenizers(unfinished, weights.pieces)
     _write_settings(unfinished)
     for share, weight_levels in ((0.3, 127), (0.7, 63)):
         tell("making the network", share)
-        model = make_graph(weights, weight_levels=weight_levels).SerializeToString()
-        (unfinished / "model.onnx").write_bytes(model)
+        _write_model(unfinished, make_graph(weights, weight_levels=weight_levels))
         tell("checking it with fixed sentences", share + 0.2)
         # Processors without VNNI add products of 8 bits in 16 and may overflow; 7-bit weights cannot.
         if fault := check_model(unfinished):
@@ -96,6 +100,32 @@ def _build(cache_dir: Path, folder: Path, tell: Progress) -> None:
     unfinished.rename(folder)
     _sync(cache_dir)
     tell("ready", 1.0)
+
+
+def _write_tokenizers(folder: Path, pieces: "Pieces") -> None:
+    from index.embed.e5.tokenizer import make_tokenizer, usable_scores
+    from index.embed.unigram import FILE_NAME, Vocabulary, write_vocabulary
+
+    make_tokenizer(pieces).save(str(folder / "tokenizer.json"), pretty=False)
+    small = Vocabulary(
+        pieces.texts, usable_scores(pieces), pieces.begin, pieces.end, pieces.unknown, IDENTITY.max_tokens
+    )
+    write_vocabulary(folder / FILE_NAME, small)
+
+
+def _write_model(folder: Path, model: "ModelProto") -> None:
+    """The tables beside the graph: such a file is mapped, so loading is short and unused words take no memory."""
+    import onnx
+
+    (folder / _TABLES).unlink(missing_ok=True)
+    onnx.save_model(
+        model,
+        folder / "model.onnx",
+        save_as_external_data=True,
+        location=_TABLES,
+        size_threshold=4096,
+    )
+    (folder / _TABLES).chmod(0o644)  # no secret, and the people who search may be other users than the writer
 
 
 def _write_settings(folder: Path) -> None:

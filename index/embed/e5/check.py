@@ -17,7 +17,7 @@ _REFERENCE: Final = "reference.txt"
 
 def check_model(folder: Path) -> str | None:
     """What is wrong with the model in `folder`, or None."""
-    with OnnxModel(read_folder(folder), threads=1) as model:
+    with OnnxModel(read_folder(folder)) as model:
         for role, text, expected in _references():
             vector = model.vector(text, role)
             if isinstance(vector, Refusal):

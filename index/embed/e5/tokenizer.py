@@ -16,12 +16,13 @@ _NEVER: Final = -1000.0
 _DIFFERENT_AT_MOST: Final = 8
 
 
-def make_tokenizer(pieces: Pieces) -> Tokenizer:
+def usable_scores(pieces: Pieces) -> list[float]:
     special = {pieces.begin, pieces.end, pieces.padding, pieces.unknown, len(pieces.texts) - 1}
-    scored = [
-        (text, _NEVER if place in special else score)
-        for place, (text, score) in enumerate(zip(pieces.texts, pieces.scores, strict=True))
-    ]
+    return [_NEVER if place in special else score for place, score in enumerate(pieces.scores)]
+
+
+def make_tokenizer(pieces: Pieces) -> Tokenizer:
+    scored = list(zip(pieces.texts, usable_scores(pieces), strict=True))
     tokenizer = Tokenizer(models.Unigram(scored, unk_id=pieces.unknown, byte_fallback=False))
     letters = normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC()])
     _check_normaliser(letters, pieces)
