@@ -5,7 +5,7 @@ are code points into the text they are about.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Final, NewType
@@ -125,6 +125,9 @@ class Cursor:
     position: str
 
 
+NO_EMBEDDER: Final = "off"
+
+
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
     """What an index was built with. Two that differ never meet in one ranking."""
@@ -134,10 +137,24 @@ class Fingerprint:
     chunker: int
     words: int  # version of the word keys in `index.text.words`
     languages: tuple[str, ...]
-    embedder: str  # name of the model; "off" when vectors are not wanted
+    embedder: str  # name of the model; NO_EMBEDDER while the index holds no vectors
     dimension: int
     query_prefix: str
     document_prefix: str
+
+    def embeds_like(self, embedder: str, dimension: int, query_prefix: str, document_prefix: str) -> bool:
+        """Whether vectors of such a model may meet those of this index."""
+        mine = (self.embedder, self.dimension, self.query_prefix, self.document_prefix)
+        return mine == (embedder, dimension, query_prefix, document_prefix)
+
+    def with_embedder_of(self, other: "Fingerprint") -> "Fingerprint":
+        return replace(
+            self,
+            embedder=other.embedder,
+            dimension=other.dimension,
+            query_prefix=other.query_prefix,
+            document_prefix=other.document_prefix,
+        )
 
     def differences(self, stored: "Fingerprint") -> list[str]:
         """`name: stored -> wanted` for each field that differs; empty means that the index can be used."""

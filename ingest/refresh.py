@@ -9,15 +9,15 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from index.embed.base import Embedder
-from index.errors import CredentialError, EmbedderError, SourcesError
-from index.model import Fingerprint, SourceId
+from index.errors import CredentialError, SourcesError
+from index.model import NO_EMBEDDER, Fingerprint, SourceId
 from index.store import documents, erase, vectors
 from index.store.store import Store
-from ingest.report import Outcome, Report, SourceReport, VectorReport
+from ingest.report import Outcome, Report, SourceReport
 from ingest.vectors import fill_pending
 from ingest.writing import Writer
 
@@ -59,18 +59,17 @@ async def refresh(
     *,
     fingerprint: Fingerprint,
     document_keys: Callable[[str], str],
-    open_embedder: Callable[[], Embedder | None],
+    embedder: Embedder | None,
     progress: Progress = Progress(),
     now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
 ) -> Report:
-    """Run the plan. The caller holds the write lock.
+    """Run the plan. The caller holds the write lock, opens the embedder and closes it.
 
-    `open_embedder` is called only if there is something to embed. Raises `ReindexNeededError` when the index was built
+    Raises `ReindexNeededError` when the index was built
     with something else and the plan is not full.
     """
     start = time.monotonic()
-    writer = Writer(store, fingerprint, document_keys)
-    await _prepare(writer, is_full=plan.is_full)
+    writer = Writer(store, await _prepare(store, fingerprint, is_full=plan.is_full), document_keys)
     reports = [] if plan.is_partial else await _remove_unowned(writer, plan.workers)
     for report in reports:
         progress.source_done(report)
@@ -86,40 +85,41 @@ async def refresh(
     for done in await asyncio.gather(*(run(worker) for worker in plan.workers)):
         reports += done
     await _record(writer, reports, now_ms())
-    filled = await _fill(writer, open_embedder, progress)
+    filled = await fill_pending(writer, embedder, progress=progress.vectors_done)
     is_erased = await erase.wipe_log(store.connection)
     return Report(tuple(reports), filled, is_erased=is_erased, seconds=time.monotonic() - start)
 
 
-async def _prepare(writer: Writer, *, is_full: bool) -> None:
-    """Hold the index to the fingerprint, or, in a full run, make it begin anew under the wanted one."""
-    store, wanted = writer.store, writer.fingerprint
+async def _prepare(store: Store, wanted: Fingerprint, *, is_full: bool) -> Fingerprint:
+    """Hold the index to the fingerprint, or, in a full run, make it begin anew under the wanted one.
+
+    Returns what the index is built with from now on. Without an embedder the vectors that are there stay what they are,
+    and an index without vectors takes any embedder.
+    """
     stored = await store.fingerprint()
-    if not is_full:
-        await store.check_fingerprint(wanted)
-        if stored == wanted:
-            return
-    async with writer.transaction():
+    if stored is not None:
+        if wanted.embedder == NO_EMBEDDER and not is_full:
+            wanted = wanted.with_embedder_of(stored)
+        if stored.embedder == NO_EMBEDDER:
+            stored = stored.with_embedder_of(wanted)
+        if not is_full:
+            await store.check_fingerprint(wanted)
+            if stored == wanted:
+                await _save(store, wanted)
+                return wanted
+    async with store.transaction():
         if stored is not None:
             await store.void_cursors()
-            if is_full and _embeds_differently(stored, wanted):
+            if wanted.with_embedder_of(stored) != wanted:
                 await vectors.drop_all(store.connection)
         await store.save_fingerprint(wanted)
+    return wanted
 
 
-def _embeds_differently(stored: Fingerprint, wanted: Fingerprint) -> bool:
-    """Everything else aside, do the vectors differ?"""
-    return (
-        replace(
-            stored,
-            schema=wanted.schema,
-            scrubber=wanted.scrubber,
-            chunker=wanted.chunker,
-            words=wanted.words,
-            languages=wanted.languages,
-        )
-        != wanted
-    )
+async def _save(store: Store, fingerprint: Fingerprint) -> None:
+    if await store.fingerprint() != fingerprint:
+        async with store.transaction():
+            await store.save_fingerprint(fingerprint)
 
 
 async def _remove_unowned(writer: Writer, workers: Sequence[Worker]) -> list[SourceReport]:
@@ -171,17 +171,3 @@ async def _record(writer: Writer, reports: Sequence[SourceReport], now_ms: int) 
             for report in reports:
                 if report.outcome is not Outcome.REMOVED:
                     await store.record_outcome(report.source, now_ms=now_ms, fault=report.fault)
-
-
-async def _fill(writer: Writer, open_embedder: Callable[[], Embedder | None], progress: Progress) -> VectorReport:
-    if await vectors.pending_count(writer.store.connection) == 0:
-        return VectorReport()
-    try:
-        embedder = open_embedder()
-    except EmbedderError as error:
-        return VectorReport(pending=await vectors.pending_count(writer.store.connection), fault=str(error))
-    try:
-        return await fill_pending(writer, embedder, progress=progress.vectors_done)
-    finally:
-        if embedder is not None:
-            await embedder.close()

@@ -14,7 +14,7 @@ from typing import Final
 import aiosqlite
 
 from index.errors import ReindexNeededError, StoreError
-from index.model import Corpus, Cursor, Fingerprint, SourceId, corpus_of
+from index.model import NO_EMBEDDER, Corpus, Cursor, Fingerprint, SourceId, corpus_of
 from index.store.driver import DatabaseError, open_file
 from index.store.schema import STEPS
 
@@ -78,6 +78,8 @@ class Store:
         stored = await self.fingerprint()
         if stored is None:
             return
+        if stored.embedder == NO_EMBEDDER:
+            stored = stored.with_embedder_of(wanted)
         differs = [text for text in wanted.differences(stored) if not text.startswith("scrubber:")]
         if differs:
             raise ReindexNeededError(f"reindex needed: {', '.join(differs)} ({MEANS_OF_REPAIR})")
@@ -115,7 +117,6 @@ class Store:
     async def void_cursors(self) -> None:
         """Make every source be read from its beginning. Inside a transaction."""
         await self.connection.execute("UPDATE source SET position = NULL")
-        await self.connection.execute("DELETE FROM file_state")
 
     async def record_outcome(self, source: SourceId, *, now_ms: int, fault: str | None) -> None:
         """When a source was last tried, and with what result: None is success. Inside a transaction."""

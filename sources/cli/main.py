@@ -22,6 +22,8 @@ class Entry(NamedTuple):
 
 
 COMMANDS: Final = {
+    "search": Entry("sources.cli.search", "Find what was said and written."),
+    "refresh": Entry("sources.cli.refresh", "Bring the index up to date with all sources."),
     "grep": Entry("sources.cli.grep", "Find exact text in tracked files and notes, code included."),
     "toc": Entry("sources.cli.toc", "List what is indexed: folder, file, title, tags."),
     "get": Entry("sources.cli.get", "Read a passage afresh from its source."),

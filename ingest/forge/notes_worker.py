@@ -1,0 +1,96 @@
+"""One folder of notes brought up to date, in one transaction with the record of what its files looked like."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import astuple, dataclass, field, replace
+
+from index.model import Corpus, Cursor, SourceId
+from index.store import file_states
+from ingest.forge.documents import Rules, Skipped, document, id_of
+from ingest.forge.note_files import NoteState
+from ingest.forge.notes import NoteChanges, NotesFolder
+from ingest.report import Outcome, SourceReport
+from ingest.writing import Batch, Writer
+
+
+@dataclass(frozen=True, slots=True)
+class NotesWorker:
+    """`source` is `notes:<name>`."""
+
+    source: SourceId
+    folder: NotesFolder
+    scrub: Callable[[str], str]
+    is_public: bool = False
+    rules: Rules = field(default_factory=Rules)
+
+    def owns(self, source: SourceId) -> bool:
+        return source == self.source
+
+    async def refresh(self, writer: Writer, *, is_full: bool) -> Sequence[SourceReport]:
+        start = time.monotonic()
+        connection = writer.store.connection
+        stored = await file_states.load(connection, self.source)
+        known = await writer.store.source(self.source)
+        is_fresh = is_full or known is None or known.position is None
+        before = _parsed(stored)
+        if is_fresh:  # what the index holds may have been made by other rules: every file counts as changed
+            before = {path: replace(state, digest="", mtime_ns=-1) for path, state in before.items()}
+        changes = await self.folder.changes(before)
+        states = _written(changes.states)
+        if not is_fresh and not changes.put and not changes.removed and states == stored:
+            return [SourceReport(self.source, Outcome.UNCHANGED, seconds=time.monotonic() - start)]
+        skipped = Counter(reason for _, reason in changes.skipped)
+        name = self.folder.settings.name
+        async with writer.batch(self.source, label=name, is_public=self.is_public) as batch:
+            read = await self._write(batch, changes, skipped)
+            after = {**states, **_written(read)}
+            await batch.remove([id_of(self.source, path, self.scrub) for path in changes.removed])
+            await file_states.save(connection, batch.source_key, stored, after)
+            await batch.save_cursor(Cursor(self.source, "read"))
+        has_changed = bool(batch.documents or batch.documents_removed)
+        return [
+            SourceReport(
+                self.source,
+                Outcome.UPDATED if has_changed else Outcome.UNCHANGED,
+                documents=batch.documents,
+                documents_removed=batch.documents_removed,
+                chunks_added=batch.written.chunks_added,
+                chunks_changed=batch.written.chunks_changed,
+                chunks_removed=batch.written.chunks_removed,
+                skipped=dict(sorted(skipped.items())),
+                seconds=time.monotonic() - start,
+            )
+        ]
+
+    async def _write(self, batch: Batch, changes: NoteChanges, skipped: Counter[str]) -> dict[str, NoteState]:
+        """Put what changed; returns the state of each file as it was read."""
+        states: dict[str, NoteState] = {}
+        async with aclosing(self.folder.read(changes.put)) as notes:
+            async for note, data in notes:
+                made = document(
+                    source=self.source,
+                    corpus=Corpus.NOTES,
+                    path=note.path,
+                    revision=note.digest,
+                    data=data,
+                    scrub=self.scrub,
+                    rules=self.rules,
+                )
+                if isinstance(made, Skipped):
+                    skipped[made.reason] += 1
+                    await batch.remove([id_of(self.source, note.path, self.scrub)])
+                else:
+                    await batch.put(replace(made, first_ms=note.modified_ms, last_ms=note.modified_ms))
+                states[note.path] = note.state
+        return states
+
+
+def _written(states: Mapping[str, NoteState]) -> dict[str, str]:
+    return {path: json.dumps(astuple(state)) for path, state in states.items()}
+
+
+def _parsed(stored: Mapping[str, str]) -> dict[str, NoteState]:
+    return {path: NoteState(*json.loads(state)) for path, state in stored.items()}

@@ -1,0 +1,210 @@
+"""Where the program is put together: from a configuration to a searcher, or to the workers of a refresh.
+
+Nothing else knows all subsystems. What only a refresh needs is imported when one is put together.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from index.embed.base import Embedder, EmbedderIdentity, EmbedSettings, Kind
+from index.embed.base import Progress as ModelProgress
+from index.embed.floors import floor_of
+from index.engines.sqlite import SqliteEngine
+from index.errors import ConfigError, EmbedderError, ReindexNeededError
+from index.model import NO_EMBEDDER, Corpus, Fingerprint, SourceId
+from index.search import Searcher, SearchSettings
+from index.store.schema import STEPS
+from index.store.store import open_store
+from index.text.words import WORDS_VERSION, Keys
+from sources.config.model import Config
+from sources.config.routes import routes
+from sources.config.settings import clones_folder, embed_settings
+from sources.credentials import Credentials
+from sources.redact import redact
+
+if TYPE_CHECKING:
+    from ingest.refresh import Progress, Worker
+    from ingest.report import Report
+
+
+@asynccontextmanager
+async def embedder_of(settings: EmbedSettings, progress: ModelProgress | None = None) -> AsyncIterator[Embedder | None]:
+    """Opened and closed with what it needs; None when vectors are not wanted. Loads nothing before the first text."""
+    if settings.kind is Kind.OFF:
+        yield None
+        return
+    from index.embed.factory import open_embedder
+
+    async with AsyncExitStack() as opened:
+        client = None
+        if settings.kind is Kind.HTTP:
+            import httpx
+
+            client = await opened.enter_async_context(httpx.AsyncClient())
+        embedder = open_embedder(settings, client=client, progress=progress)
+        if embedder is not None:
+            opened.push_async_callback(embedder.close)
+        yield embedder
+
+
+def fingerprint(config: Config, identity: EmbedderIdentity | None) -> Fingerprint:
+    """What an index must have been built with to be written to under this configuration."""
+    from ingest.forge.documents import CHUNKER_VERSION
+    from ingest.scrub import SCRUB_VERSION
+
+    return Fingerprint(
+        schema=len(STEPS),
+        scrubber=SCRUB_VERSION,
+        chunker=CHUNKER_VERSION,
+        words=WORDS_VERSION,
+        languages=config.index.languages,
+        embedder=identity.name if identity else NO_EMBEDDER,
+        dimension=identity.dimension if identity else 0,
+        query_prefix=identity.query_prefix if identity else "",
+        document_prefix=identity.document_prefix if identity else "",
+    )
+
+
+@asynccontextmanager
+async def open_searcher(
+    config: Config, credentials: Credentials, *, is_lexical: bool = False
+) -> AsyncIterator[Searcher]:
+    """Read-only. An embedder that cannot be had costs the vectors and leaves a note, never the search."""
+    async with AsyncExitStack() as opened:
+        store = await opened.enter_async_context(open_store(config.index_file, is_writer=False))
+        stored = await store.fingerprint()
+        _check_words(config, stored)
+        notes: list[str] = []
+        embedder = None
+        if not is_lexical:
+            try:
+                embedder = await opened.enter_async_context(embedder_of(embed_settings(config, credentials)))
+            except EmbedderError as error:
+                notes.append(f"found by words alone: {error}")
+        if embedder is not None and (other := _other_model(embedder.identity, stored)):
+            notes.append(f"found by words alone: {other}")
+            embedder = None
+        keys = Keys(config.index.languages)
+        settings = search_settings(config, embedder)
+        yield Searcher(SqliteEngine(store, keys), keys, embedder, settings, scrub=redact, notes=tuple(notes))
+
+
+def _check_words(config: Config, stored: Fingerprint | None) -> None:
+    """A question falls into keys as the documents did, or it meets none of them."""
+    if stored is None:
+        return
+    if (stored.words, stored.languages) != (WORDS_VERSION, config.index.languages):
+        raise ReindexNeededError("reindex needed: other languages or rules of words (run `sources refresh --full`)")
+
+
+def _other_model(identity: EmbedderIdentity, stored: Fingerprint | None) -> str | None:
+    """Vectors of two models never meet in one ranking."""
+    if stored is None or stored.embedder == NO_EMBEDDER:
+        return "the index holds no vectors yet"
+    if not stored.embeds_like(identity.name, identity.dimension, identity.query_prefix, identity.document_prefix):
+        return f"the index holds vectors of {stored.embedder}, not of {identity.name} (run `sources refresh --full`)"
+    return None
+
+
+def search_settings(config: Config, embedder: Embedder | None) -> SearchSettings:
+    search = config.search
+    return SearchSettings(
+        candidates=search.candidates,
+        vector_weight={
+            Corpus.CHAT: search.vector_weight.chat,
+            Corpus.FORGE: search.vector_weight.forge,
+            Corpus.NOTES: search.vector_weight.notes,
+        },
+        floor=search.floor if search.floor is not None else floor_of(embedder.identity.name if embedder else None),
+        routes=routes(search.route),
+    )
+
+
+async def run_refresh(
+    config: Config,
+    credentials: Credentials,
+    *,
+    only: Sequence[str] = (),
+    is_full: bool = False,
+    progress: "Progress | None" = None,
+    model_progress: ModelProgress | None = None,
+) -> "Report":
+    """One refresh under the write lock. An embedder that cannot be had leaves vectors pending and is reported."""
+    from ingest.lock import write_lock
+    from ingest.refresh import Plan, Progress, refresh
+
+    made = workers(config, credentials, only=only)
+    plan = Plan(made, config.refresh.parallel, is_full=is_full, is_partial=bool(only))
+    async with AsyncExitStack() as opened:
+        opened.enter_context(write_lock(config.state_dir / "refresh.lock"))
+        store = await opened.enter_async_context(open_store(config.index_file, is_writer=True))
+        embedder, fault = None, None
+        try:
+            settings = embed_settings(config, credentials)
+            embedder = await opened.enter_async_context(embedder_of(settings, model_progress))
+        except EmbedderError as error:
+            fault = str(error)
+        report = await refresh(
+            store,
+            plan,
+            fingerprint=fingerprint(config, embedder.identity if embedder else None),
+            document_keys=Keys(config.index.languages).document_keys,
+            embedder=embedder,
+            progress=progress or Progress(),
+        )
+    return report if fault is None else replace(report, vectors=replace(report.vectors, fault=fault))
+
+
+def workers(config: Config, credentials: Credentials, *, only: Sequence[str] = ()) -> "list[Worker]":
+    """A worker for each configured source, or for those named: `docs`, `repo:docs`, `notes:handbook`."""
+    made = [*_repo_workers(config, credentials), *_notes_workers(config)]
+    if not only:
+        return made
+    chosen = [worker for worker in made if worker.source in only or worker.source.partition(":")[2] in only]
+    names = {name for worker in chosen for name in (worker.source, worker.source.partition(":")[2])}
+    for name in only:
+        if name not in names:
+            known = ", ".join(sorted(worker.source for worker in made)) or "none"
+            raise ConfigError(f"--source {name}: no such source is configured (there are: {known})")
+    return chosen
+
+
+def _repo_workers(config: Config, credentials: Credentials) -> "list[Worker]":
+    if not config.repo:
+        return []
+    from ingest.forge.git import Git
+    from ingest.forge.repository import Repository
+    from ingest.forge.worker import RepoWorker
+    from ingest.scrub import scrub
+    from sources.config.settings import cutting_rules, repo_login, repo_settings, source_timeout_s
+
+    git = Git()
+    return [
+        RepoWorker(
+            source=SourceId(f"repo:{repo.name}"),
+            repository=Repository(
+                repo_settings(repo, config.refresh), clones_folder(config), git, repo_login(repo, credentials)
+            ),
+            scrub=scrub,
+            timeout_s=source_timeout_s(repo, config.refresh),
+            is_public=repo.public,
+            rules=cutting_rules(repo),
+        )
+        for repo in config.repo
+    ]
+
+
+def _notes_workers(config: Config) -> "list[Worker]":
+    if not config.notes:
+        return []
+    from ingest.forge.notes import NotesFolder
+    from ingest.forge.notes_worker import NotesWorker
+    from ingest.scrub import scrub
+    from sources.config.settings import notes_settings
+
+    return [
+        NotesWorker(SourceId(f"notes:{notes.name}"), NotesFolder(notes_settings(notes)), scrub, is_public=notes.public)
+        for notes in config.notes
+    ]

@@ -1,0 +1,132 @@
+"""`sources refresh`: the one command that writes the index."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+import click
+
+from ingest.refresh import Progress
+from ingest.report import Outcome, Report
+from sources.app import run_refresh
+from sources.cli.common import Invocation, common_options
+from sources.cli.exits import Exit
+from sources.cli.output import put_json
+from sources.cli.progress import Bars
+from sources.cli.report import exit_code, report_record, report_text
+from sources.cli.style import PLAIN, Style, one_line
+from sources.dry_run import Expected, dry_run
+from sources.status import configured
+
+
+@click.command()
+@common_options
+@click.option("--source", "only", multiple=True, metavar="NAME", help="Only this one: docs, repo:docs; repeatable.")
+@click.option("--full", "is_full", is_flag=True, help="Read everything again, under the present configuration.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Contact nothing, write nothing, list what would be indexed.")
+@click.pass_obj
+def command(invocation: Invocation, only: tuple[str, ...], *, is_full: bool, is_dry: bool) -> int:
+    """Bring the index up to date with all sources.
+
+    Says nothing when nothing changed, so that a timer or cron stays quiet. Without a terminal what happened is logged
+    instead of shown. Exit code 3 says that some source failed while the others are done, 4 that a credential was
+    refused, 5 that `--full` is needed, 6 that another refresh is running.
+    """
+    if only and is_full:
+        raise click.UsageError("--full is about the whole index: leave --source out")
+    if is_dry:
+        expected = asyncio.run(dry_run(invocation.config, only=only, is_full=is_full))
+        if invocation.as_json:
+            put_json(dry_record(expected))
+        else:
+            click.echo(dry_text(expected, invocation.style))
+        return Exit.FINE
+    report = asyncio.run(_refresh(invocation, only, is_full=is_full))
+    if invocation.as_json:
+        put_json(report_record(report))
+    elif sys.stdout.isatty():
+        told = report_text(report, style=invocation.style, is_verbose=invocation.verbosity > 0)
+        if told and not (invocation.is_quiet and not report.failed):
+            click.echo(told)
+    elif report.has_changed or report.vectors.pending or invocation.verbosity:
+        _log(invocation, report)
+    return exit_code(report)
+
+
+async def _refresh(invocation: Invocation, only: Sequence[str], *, is_full: bool) -> Report:
+    config, credentials = invocation.config, invocation.credentials
+    if not sys.stderr.isatty() or invocation.is_quiet:
+        return await run_refresh(config, credentials, only=only, is_full=is_full)
+    with Bars(len(only) or len(configured(config))) as bars:
+        return await run_refresh(
+            config,
+            credentials,
+            only=only,
+            is_full=is_full,
+            progress=Progress(bars.source_done, bars.vectors_done),
+            model_progress=bars.model_built,
+        )
+
+
+def _log(invocation: Invocation, report: Report) -> None:
+    """One line for each source that something happened to, and one for the run."""
+    invocation.start_logging()
+    import structlog
+
+    log = structlog.get_logger()
+    for one in report.sources:
+        if one.outcome is Outcome.FAILED:
+            log.error("refresh.source_failed", source=one.source, fault=one.fault, seconds=round(one.seconds, 2))
+        elif one.outcome is not Outcome.UNCHANGED or invocation.verbosity:
+            log.info(
+                "refresh.source_done",
+                source=one.source,
+                outcome=one.outcome.value,
+                documents=one.documents,
+                documents_removed=one.documents_removed,
+                chunks_added=one.chunks_added,
+                chunks_changed=one.chunks_changed,
+                chunks_removed=one.chunks_removed,
+                skipped=sum(one.skipped.values()),
+                seconds=round(one.seconds, 2),
+            )
+    if report.vectors.fault:
+        log.warning("refresh.vectors_pending", pending=report.vectors.pending, fault=report.vectors.fault)
+    log.info(
+        "refresh.done",
+        sources=len(report.sources),
+        failed=len(report.failed),
+        embedded=report.vectors.embedded,
+        pending=report.vectors.pending,
+        seconds=round(report.seconds, 2),
+    )
+
+
+def dry_text(expected: Sequence[Expected], style: Style = PLAIN) -> str:
+    """Per source what would be read and what would go; unchanged files are only counted."""
+    lines = []
+    for one in expected:
+        counts = f"{len(one.put):,} to read, {len(one.gone):,} to remove, {one.unchanged:,} unchanged"
+        lines.append(style.paint(one.source, "bold") + f": {counts}")
+        if one.note:
+            lines.append(style.paint(f"  note: {one_line(one.note)}", "yellow"))
+        lines += [f"  + {one_line(path)}" for path in one.put]
+        lines += [f"  - {one_line(path)}" for path in one.gone]
+    return "\n".join(lines) or "No source is configured."
+
+
+def dry_record(expected: Sequence[Expected]) -> dict[str, object]:
+    """A contract: fields are added, never changed."""
+    return {
+        "version": 1,
+        "sources": [
+            {
+                "source": one.source,
+                "put": list(one.put),
+                "gone": list(one.gone),
+                "unchanged": one.unchanged,
+                "note": one.note,
+            }
+            for one in expected
+        ],
+    }
