@@ -19,7 +19,7 @@ class GitServer:
     """Serves the bare repositories below `root`. `fault` is what the next requests meet; `login` is then wanted."""
 
     root: Path
-    fault: str = ""  # "", hang, page, cut, redirect, or a status like "404"
+    fault: str = ""  # "", hang, page, cut, redirect, plain (files only), or a status like "404"
     only_for: str = ""  # a part of the path or query that the fault is for; empty: all
     redirect_to: str = ""
     login: tuple[str, str] | None = None
@@ -77,12 +77,20 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, PAGE, {"Content-Type": "text/html"})
         elif fault == "redirect":
             self._send(307, b"", {"Location": self.git.redirect_to + self.path})
+        elif fault == "plain":
+            self._send_file(self.git.root / urlsplit(self.path).path.lstrip("/"))
         elif fault.isdigit():
             self._send(int(fault), b"no", {"Content-Type": "text/plain"})
         elif not self._is_known():
             self._send(401, b"", {"WWW-Authenticate": 'Basic realm="git"'})
         else:
             self._serve(body, is_cut=fault == "cut")
+
+    def _send_file(self, path: Path) -> None:
+        if path.is_file():
+            self._send(200, path.read_bytes(), {"Content-Type": "text/plain"})
+        else:
+            self._send(404, b"", {})
 
     def _is_known(self) -> bool:
         if self.git.login is None:

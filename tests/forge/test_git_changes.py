@@ -221,6 +221,19 @@ async def test_sha256_repositories_and_a_change_of_the_object_format(tmp_path: P
     assert (paths(third), third.removed, third.kept) == (["new.md"], ("README.md",), None)
 
 
+async def test_a_tree_that_could_never_be_checked_out_is_read_like_others(tmp_path: Path, origin: Origin) -> None:
+    blob = git(origin.path, "hash-object", "-w", "--stdin", stdin=b"text").decode().strip()
+    lines = "".join(f"100644 blob {blob}\t{name}\n" for name in (".git", "..", "a.md"))
+    tree = git(origin.path, "mktree", stdin=lines.encode()).decode().strip()
+    commit = git(origin.path, "commit-tree", tree, "-m", "odd").decode().strip()
+    git(origin.path, "update-ref", "refs/heads/main", commit)
+    source = repository(tmp_path, origin)
+    changes = await changed(source, None)
+    assert {entry.path: content async for entry, content in source.read(changes.put)} == dict.fromkeys(
+        (".git", "..", "a.md"), b"text"
+    )
+
+
 async def test_a_work_tree_is_read_as_committed_and_left_alone(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()

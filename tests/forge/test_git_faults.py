@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +67,14 @@ def living(groups: set[int]) -> list[Path]:
         if int(group) in groups and state not in "ZX":
             found.append(stat_file)
     return found
+
+
+async def gone(groups: set[int]) -> None:
+    for _ in range(1000):
+        if not living(groups):
+            break
+        await asyncio.sleep(0.01)
+    assert living(groups) == []
 
 
 def leftovers(tmp_path: Path) -> list[str]:
@@ -149,11 +158,27 @@ async def test_a_hanging_remote_is_given_up_and_its_processes_are_gone(
         await source.changes(None)
     groups = {int(line) for line in (tmp_path / "pids").read_text().split()}
     assert groups
-    for _ in range(1000):
-        if not living(groups):
-            break
-        await asyncio.sleep(0.01)
-    assert living(groups) == []
+    await gone(groups)
+
+
+async def test_what_git_itself_started_is_ended_with_it(tmp_path: Path) -> None:
+    stubborn = tmp_path / "git"
+    stubborn.write_text(f"#!/bin/sh\nsleep 300 &\necho $$ > {tmp_path}/group\nwait\n")
+    stubborn.chmod(0o755)
+    with pytest.raises(GitError, match="no answer within 1 s"):
+        await Git(str(stubborn)).run(["x"], about="repo x", patience=Patience(1, 1))
+    await gone({int((tmp_path / "group").read_text())})
+
+
+async def test_a_plain_file_server_will_do(tmp_path: Path, server: GitServer, origin: Origin) -> None:
+    git(origin.path, "update-server-info")
+    server.fault = "plain"
+    source = over_http(server, tmp_path)
+    first = await changed(source)
+    assert (await read(source, first))["README.md"] == FILES[b"README.md"]
+    origin.commit(FILES | {b"new.md": b"new"})
+    git(origin.path, "update-server-info")
+    assert [entry.path for entry in (await changed(source, first.position)).put] == ["new.md"]
 
 
 async def test_a_caller_that_gives_up_leaves_no_process(tmp_path: Path, server: GitServer, origin: Origin) -> None:
@@ -400,7 +425,7 @@ import asyncio, sys
 from pathlib import Path
 from ingest.forge.git import Git
 from ingest.forge.repository import Repository, RepoSettings
-source = Repository(RepoSettings("wiki", sys.argv[1], timeout_s=2), Path(sys.argv[2]), Git())
+source = Repository(RepoSettings("wiki", sys.argv[1], timeout_s=2), Path(sys.argv[2]), Git(sys.argv[3]))
 asyncio.run(source.changes(None))
 """
 
@@ -409,7 +434,7 @@ def test_a_run_killed_in_the_middle_of_a_clone_stands_in_nobodys_way(
     tmp_path: Path, server: GitServer, origin: Origin
 ) -> None:
     server.fault, server.only_for = "hang", "git-upload-pack"  # also what ls-remote asks; both are middles
-    command = [sys.executable, "-c", KILLED_RUN, server.url("wiki"), str(tmp_path / "clones")]
+    command = [sys.executable, "-c", KILLED_RUN, server.url("wiki"), str(tmp_path / "clones"), "git"]
     for _ in range(2):
         run = subprocess.Popen(command, cwd=Path(__file__).parents[2])
         seen = len(server.requests)
@@ -425,6 +450,27 @@ def test_a_run_killed_in_the_middle_of_a_clone_stands_in_nobodys_way(
     changes = asyncio.run(changed(over_http(server, tmp_path)))
     assert changes.commit == origin.head()
     assert leftovers(tmp_path) == []
+
+
+def test_a_git_that_outlives_a_killed_run_keeps_the_clone_to_itself(tmp_path: Path, origin: Origin) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text(
+        f'#!/bin/sh\ncase " $* " in *" fetch "*) echo $$ > {tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; '
+        'exec sleep 60;; esac\nexec git "$@"\n'
+    )
+    slow.chmod(0o755)
+    command = [sys.executable, "-c", KILLED_RUN.replace("timeout_s=2", "timeout_s=60"), str(origin.path)]
+    with subprocess.Popen([*command, str(tmp_path / "clones"), str(slow)], cwd=Path(__file__).parents[2]) as run:
+        while not (tmp_path / "pid").exists():
+            assert run.poll() is None
+            time.sleep(0.01)
+        run.kill()
+    source = Repository(RepoSettings("wiki", str(origin.path), timeout_s=0.5), tmp_path / "clones", Git())
+    with pytest.raises(ForgeError, match="another process is fetching it"):
+        asyncio.run(changed(source))
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    patient = Repository(RepoSettings("wiki", str(origin.path), timeout_s=20), tmp_path / "clones", Git())
+    assert asyncio.run(changed(patient)).commit == origin.head()
 
 
 async def test_many_fetches_are_joined_and_unwanted_clones_go(tmp_path: Path, origin: Origin) -> None:
