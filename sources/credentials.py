@@ -4,7 +4,6 @@ The directory is `$CREDENTIALS_DIRECTORY`, which systemd sets for `LoadCredentia
 `--credentials-dir`. Nothing here puts a secret, or a piece of one, into a message.
 """
 
-import hmac
 import os
 import re
 import stat
@@ -48,6 +47,8 @@ class Secret:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Secret):
             return NotImplemented
+        import hmac  # loads OpenSSL, which a search does without
+
         return hmac.compare_digest(self._value.encode(), other._value.encode())
 
     def __copy__(self) -> "Secret":

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from index.model import Corpus, Fingerprint, SourceId
+from index.model import NO_EMBEDDER, Corpus, Fingerprint, SourceId
 from index.store import vectors
 from index.store.reading import document_counts
 from index.store.store import open_store
@@ -56,10 +56,13 @@ async def status(config: Config) -> Status:
         documents = await document_counts(store.connection)
         known = await store.sources()
         present, _cells = await vectors.counts(store.connection)
+        fingerprint = await store.fingerprint()
+        # Where no vectors are wanted, none are missing.
+        has_vectors = fingerprint is not None and fingerprint.embedder != NO_EMBEDDER
         return Status(
             file=file,
             size_bytes=sum(_size(file.with_name(file.name + end)) for end in ("", "-wal")),
-            fingerprint=await store.fingerprint(),
+            fingerprint=fingerprint,
             sources=tuple(
                 SourceStatus(
                     source=one.id,
@@ -75,7 +78,7 @@ async def status(config: Config) -> Status:
             ),
             missing=tuple(name for name in configured(config) if name not in {one.id for one in known}),
             vectors=present,
-            pending=await vectors.pending_count(store.connection),
+            pending=await vectors.pending_count(store.connection) if has_vectors else 0,
         )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from index.errors import SourcesError
-from sources.checks import embedding, machine, notes, repos, secrets
+from sources.checks import embedding, indexing, machine, notes, repos, secrets
 from sources.checks.base import Finding, Probe, failure
 from sources.config.model import Config
 from sources.credentials import Credentials
@@ -13,6 +13,7 @@ from sources.credentials import Credentials
 PROBES: Final[Mapping[str, Probe]] = {
     "machine": machine.probe,
     "credentials": secrets.probe,
+    "index": indexing.probe,
     "embed": embedding.probe,
     "repositories": repos.probe,
     "notes": notes.probe,

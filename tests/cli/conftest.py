@@ -8,17 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from index.model import Fingerprint, SourceId
-from index.store.store import open_store
-from index.text.words import Keys
-from ingest.forge.git import Git
-from ingest.forge.repository import Repository
-from ingest.forge.worker import RepoWorker
-from ingest.refresh import Plan, refresh
-from ingest.scrub import scrub
+from sources.app import run_refresh
 from sources.cli.main import group
 from sources.config.load import load
-from sources.config.settings import clones_folder, repo_settings
+from sources.credentials import Credentials
 
 KEYS_PAGE = """\
 ---
@@ -97,28 +90,6 @@ def community(tmp_path: Path) -> Community:
 @pytest.fixture
 def indexed(community: Community) -> Community:
     config = load(community.config_file)
-    fingerprint = Fingerprint(1, 1, 1, 1, config.index.languages, "off", 0, "", "")
-    workers = [
-        RepoWorker(
-            source=SourceId(f"repo:{repo.name}"),
-            repository=Repository(repo_settings(repo, config.refresh), clones_folder(config), Git()),
-            scrub=scrub,
-            timeout_s=60,
-            is_public=repo.public,
-        )
-        for repo in config.repo
-    ]
-
-    async def build() -> None:
-        async with open_store(config.index_file, is_writer=True) as store:
-            report = await refresh(
-                store,
-                Plan(workers, parallel=2),
-                fingerprint=fingerprint,
-                document_keys=Keys(config.index.languages).document_keys,
-                open_embedder=lambda: None,
-            )
-        assert not report.failed, report.failed
-
-    asyncio.run(build())
+    report = asyncio.run(run_refresh(config, Credentials(None), only=["handbook"]))
+    assert not report.failed, report.failed
     return community

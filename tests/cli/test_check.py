@@ -75,6 +75,7 @@ def test_a_sound_setup_is_all_ok_and_nothing_is_written(run: Check, tmp_path: Pa
         "git": "ok",
         "state_dir": "ok",
         "disk": "",
+        "index": "warn",
         "embed": "ok",
         "repo docs": "ok",
         "notes wiki": "ok",

@@ -1,0 +1,84 @@
+"""`sources search`: an answer a person can check and a program can read, without loading what it does not need."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click import UsageError
+
+from index.errors import QueryError
+from tests.cli.conftest import Community
+
+ROOT = Path(__file__).parents[2]
+NEVER = ("nio", "numpy", "onnxruntime", "rich", "structlog", "httpx", "yaml", "markdown_it", "simplemma", "msgspec")
+
+
+def test_a_hit_is_cited_so_that_get_can_read_it(indexed: Community) -> None:
+    told = json.loads(indexed.sources("search", "--json", "rotate the signing key").stdout)
+    assert told["version"] == 1
+    best = told["hits"][0]
+    assert best["path"] == "ops/keys.md"
+    assert best["origins"][0]["ranking"] == "bm25"
+    assert "signing key" in indexed.sources("get", best["citation"]).stdout
+    assert "signing key" in indexed.sources("get", best["ref"]).stdout
+
+
+def test_a_terminal_gets_citation_snippet_and_origin(indexed: Community) -> None:
+    lines = indexed.sources("search", "rotate", "signing", "key").stdout.splitlines()
+    assert lines[0].startswith("1. handbook ops/keys.md:")
+    assert any("bm25 #1" in line for line in lines)
+
+
+def test_an_excluded_word_and_operators_are_no_options(indexed: Community) -> None:
+    assert indexed.sources("search", "key", "-rotation", "-signing").return_value in (0, 1)
+    assert indexed.sources("search", "reports", "repo:handbook", "-n5").return_value == 0
+    assert indexed.sources("search", "reports", "repo:elsewhere").return_value == 1
+
+
+def test_finding_nothing_says_so_and_has_code_1(indexed: Community) -> None:
+    result = indexed.sources("search", "nobodywrotethis")
+    assert result.return_value == 1
+    assert result.stdout.startswith("Nothing found.")
+    assert json.loads(indexed.sources("search", "--json", "nobodywrotethis").stdout)["hits"] == []
+
+
+def test_an_explanation_names_ranks_and_scores(indexed: Community) -> None:
+    assert "text 1: bm25 rank 1" in indexed.sources("search", "--explain", "signing key").stdout
+
+
+def test_a_question_that_cannot_be_asked_is_refused_with_the_field(indexed: Community) -> None:
+    with pytest.raises(QueryError):
+        indexed.sources("search", "x" * 1001)
+    with pytest.raises(QueryError):
+        indexed.sources("search", *(f"text {number}" for number in range(9)))
+    with pytest.raises(UsageError, match="Missing"):
+        indexed.sources("search")
+    with pytest.raises(UsageError, match="No such option"):
+        indexed.sources("search", "--lexcal", "key")
+
+
+def run(community: Community, code: str) -> str:
+    """`code` in a process of its own, with a search done before it."""
+    head = (
+        "import sys\nfrom sources.cli.main import run\n"
+        f"code = run(['--config', {str(community.config_file)!r}, 'search', '--json', 'signing key'])\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", head + code], capture_output=True, text=True, timeout=60, cwd=ROOT, env=dict(os.environ)
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.splitlines()[-1]
+
+
+def test_a_search_by_words_loads_nothing_heavy(indexed: Community) -> None:
+    assert run(indexed, f"print(code, sorted(set({NEVER!r}) & set(sys.modules)))") == "0 []"
+
+
+def test_a_search_writes_nothing(indexed: Community) -> None:
+    state = indexed.folder / "state"
+    before = {path.name: path.read_bytes() for path in state.glob("index.sqlite")}
+    indexed.sources("search", "signing key")
+    assert {path.name: path.read_bytes() for path in state.glob("index.sqlite")} == before
