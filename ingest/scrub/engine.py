@@ -9,13 +9,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ingest.scrub.model import RUNS, Finding, Rule
+from ingest.scrub.keywords import KeyName, key_names
+from ingest.scrub.model import RUNS, Finding, NameRule, Rule
+from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import MARKER, OPEN_MARK
 
 ROUNDS: Final = 8
 """What one round uncovers for the next is nested; hostile nesting ends here, honest text needs one round and a look."""
 
 LETTERS: Final = re.compile("[a-z]+").findall
+KINDS: Final = {slot: slot.name.lower() for slot in Slot}
 WIDE: Final = -1
 """Group of the literals that no text in ASCII has."""
 HEADED: Final = re.compile("(?<![a-z0-9])[a-z0-9]{14,}+").findall
@@ -37,7 +40,7 @@ def fold(text: str) -> str:
 class Scrubber:
     """A set of rules, indexed by their gates. Earlier rules name what several find."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[Rule | NameRule]) -> None:
         self.rules = tuple(rules)
         self.words: dict[str, int] = {}
         parts: dict[tuple[int, str], int] = {}
@@ -57,7 +60,7 @@ class Scrubber:
         self.word_set = frozenset(self.words)
         self.parts = {run: tuple((part, mask) for (at, part), mask in parts.items() if at == run) for run in (*RUNS, WIDE)}
 
-    def open_rules(self, low: str) -> Iterator[Rule]:
+    def open_rules(self, low: str) -> Iterator[Rule | NameRule]:
         """The cheap tests first; the dearer a group of literals is, the rarer is the run that it needs."""
         mask = closed = 0
         groups = [self.parts[0]]
@@ -95,14 +98,14 @@ class Scrubber:
         """Disjoint, in order."""
         low = fold(text)
         found: list[Finding] = []
-        shared: dict[re.Pattern[str], list[re.Match[str]]] = {}
+        names: list[KeyName] | None = None
         for rule in self.open_rules(low):
-            if rule.is_name:
-                if rule.pattern not in shared:
-                    shared[rule.pattern] = list(rule.pattern.finditer(low))
-                found += apply_to_names(rule, shared[rule.pattern], text)
-            else:
+            if isinstance(rule, Rule):
                 found += apply(rule, text, low)
+            else:
+                if names is None:
+                    names = list(key_names(text, low))
+                found += apply_to_names(rule, names, text, low)
         if not found:
             return found
         if OPEN_MARK in text:
@@ -134,14 +137,13 @@ def apply(rule: Rule, text: str, low: str) -> Iterator[Finding]:
                 at = max(at, finding.end)
 
 
-def apply_to_names(rule: Rule, names: Iterable[re.Match[str]], text: str) -> Iterator[Finding]:
-    """Key words are looked for once for all rules that go by names."""
+def apply_to_names(rule: NameRule, names: Iterable[KeyName], text: str, low: str) -> Iterator[Finding]:
     at = 0
-    for match in names:
-        if match.start() < at:
+    for key in names:
+        if key.start < at:
             continue
-        for start, end in rule.validate(match, text):
-            for finding in with_rest(rule.kind, start, end, text):
+        for start, end in rule.find(key, text, low):
+            for finding in with_rest(KINDS[key.slot], start, end, text):
                 yield finding
                 at = max(at, finding.end)
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from ingest.scrub.keywords import KeyName
+
 Spans = tuple[tuple[int, int], ...]
 """Start and end of each secret, in code points; empty means that the match is none."""
 
@@ -71,10 +73,25 @@ class Rule:
     worst: str
     """Repeated to a megabyte, the input that costs this pattern most."""
     validate: Validator = field(default=secret_group)
-    is_name: bool = False
-    """The pattern finds key words, which several rules share: it is run once, over the lower-cased copy."""
     is_folded: bool = False
     """The pattern runs over the lower-cased copy, which is faster than ignoring case."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameRule:
+    """A rule that goes by a name: what stands where its value would, and whether that is a credential.
+
+    The kind is that of the name's slot: password, secret, token or key.
+    """
+
+    name: str
+    why: str
+    find: Callable[[KeyName, str, str], Spans]
+    """Gets the name, the text and its lower-cased copy."""
+    gate: Gate
+    finds: tuple[str, ...]
+    leaves: tuple[str, ...]
+    worst: str
 
 
 def gate(words: str = "", *parts: str, heads: str = "", run: int = 0) -> Gate:

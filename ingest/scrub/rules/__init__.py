@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from ingest.scrub.model import Rule
+from ingest.scrub.model import NameRule, Rule
 from ingest.scrub.rules import armour, assignments, chats, clouds, commands, forges, generic, headers, matrix, prose, seeds, services, urls
 
-FAMILIES: Final[tuple[tuple[str, tuple[Rule, ...]], ...]] = (
+FAMILIES: Final[tuple[tuple[str, tuple[Rule | NameRule, ...]], ...]] = (
     ("Private keys", armour.RULES),
     ("Matrix", matrix.RULES),
     ("Forges and registries", forges.RULES),

@@ -70,7 +70,7 @@ LINE_BEFORE: Final = re.compile(rf"(?P<b>[A-Za-z0-9+/=]{{24,200}})[ \t\"'\\]*$")
 def block_before(match: re.Match[str], text: str) -> Spans:
     """The end of a block whose beginning is not there."""
     start = end = -1
-    at = match.start()
+    at = len(text[: match.start()].rstrip("- "))  if match.start() < 200 else match.start() - len(text[match.start() - 200 : match.start()]) + len(text[match.start() - 200 : match.start()].rstrip("- "))
     floor = max(0, at - 20_000)
     while at > floor:
         cut = max(text.rfind("\n", floor, at), text.rfind("\\n", floor, at) + 1)
@@ -116,10 +116,8 @@ def drawn_key(match: re.Match[str], text: str) -> Spans:
 
 
 PRIVATE: Final = (
-    r"-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ){0,3}(?:PRIVATE KEY(?: BLOCK)?|SECRET KEY(?: BLOCK)?)(?: BLOCK)?-{0,5}"
-    r"|-{4,5} ?BEGIN (?:MEGOLM SESSION DATA|OpenVPN (?:Static key V1|tls-crypt-v2 (?:client|server) key)|OPENVPN STATIC KEY V1|SSH2 ENCRYPTED PRIVATE KEY|AGE ENCRYPTED FILE KEY)-{0,5}"
-    r"|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----"
-    r"|<(?:RSAKeyValue|tls-crypt-v2)>"
+    r"BEGIN (?:(?<=--BEGIN )|(?<=- BEGIN ))(?:(?:[A-Z0-9]{1,12} ){0,3}(?:PRIVATE KEY|SECRET KEY)(?: BLOCK)?-{0,5}"
+    r"|(?:MEGOLM SESSION DATA|OpenVPN (?:Static key V1|tls-crypt-v2 (?:client|server) key)|OPENVPN STATIC KEY V1|SSH2 ENCRYPTED PRIVATE KEY|SSH2 PRIVATE KEY)(?: ?-{0,5})?)"
 )
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -128,7 +126,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="private-key",
         why="PEM, OpenSSH, PGP, OpenVPN and megolm exports. The END line is not waited for: people cut keys off.",
         pattern=re.compile(PRIVATE),
-        gate=gate("", "begin "),
+        gate=gate("begin"),
         finds=(
             "-----BEGIN RSA PRIVATE KEY-----\n⟦{body:8}⟧\n-----END RSA PRIVATE KEY-----",
             "> -----BEGIN PGP PRIVATE KEY BLOCK-----\n> Version: GnuPG v2\n> \n> ⟦{body:6,\n> }⟧\n> -----END PGP PRIVATE KEY BLOCK-----\n\nwhy?",
@@ -152,8 +150,8 @@ RULES: Final[tuple[Rule, ...]] = (
         name="private-key-tail",
         kind="private-key",
         why="The second half of a key, whose first half went into another message.",
-        pattern=re.compile(r"-{4,5} ?END (?:[A-Z0-9]{1,12} ){0,3}(?:PRIVATE KEY|SECRET KEY)|-{4,5} ?END (?:MEGOLM SESSION DATA|OpenVPN Static key V1)"),
-        gate=gate("", "-end ", "- end "),
+        pattern=re.compile(r"END (?:(?<=--END )|(?<=- END ))(?:(?:[A-Z0-9]{1,12} ){0,3}(?:PRIVATE KEY|SECRET KEY)|MEGOLM SESSION DATA|OpenVPN Static key V1)"),
+        gate=gate("end"),
         finds=("here is the rest:\n⟦{body:3}⟧\n-----END RSA PRIVATE KEY-----",),
         leaves=("it ends with -----END RSA PRIVATE KEY-----",),
         worst="AAAA1AAAAAAA1AAAAAAAAAAAAAAAAA\n-----END RSA PRIVATE KEY-----\n",
@@ -177,7 +175,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="private-key",
         why="PuTTY files have no armour lines; the private part is counted in lines.",
         pattern=re.compile(r"Private-Lines: ?\d{1,4}"),
-        gate=gate("", "private-lines"),
+        gate=gate("lines"),
         finds=("PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\n{b64:64}\nPrivate-Lines: 1\n⟦{b64:48}⟧\nPrivate-MAC: {hex:64}\n",),
         leaves=("Private-Lines: is followed by their number",),
         worst="Private-Lines: 1\nAAAA1AAAAAAA1AAAAAAAAAAAAAAAAA\n",
@@ -188,7 +186,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="private-key",
         why="A JSON Web Key is public until it has d (or p, q, dp, dq, qi) or, when symmetric, k.",
         pattern=re.compile(r"""\\?["'](?:d|p|q|dp|dq|qi|k)\\?["']\s{0,8}:\s{0,8}\\?["'](?P<s>[A-Za-z0-9_\-]{20,}+)"""),
-        gate=gate("", "kty"),
+        gate=gate("kty"),
         finds=('{"kty":"OKP","crv":"Ed25519","x":"{url64:43}","d":"⟦{url64:43}⟧"}', '{"kty": "oct", "k": "⟦{url64:43}⟧", "alg": "A256CTR"}'),
         leaves=('{"kty":"RSA","use":"sig","kid":"{alnum:8}","n":"{url64:342}","e":"AQAB"}',),
         worst='"kty":"d":"',

@@ -7,13 +7,13 @@ the value (`ingest.scrub.slots`). Nothing is matched across lines, apart from a 
 import re
 from typing import Final
 
-from ingest.scrub.model import NOTHING, Rule, Spans, gate
-from ingest.scrub.names import Slot, is_key_word, slot_of
-from ingest.scrub.rules.words import GATE_PARTS, GATE_WORDS, KEY_WORD, WIDE_STEMS
+from ingest.scrub.keywords import KeyName
+from ingest.scrub.model import NOTHING, NameRule, Spans, gate
+from ingest.scrub.names import Slot
+from ingest.scrub.words import GATE_PARTS, GATE_WORDS, WIDE_STEMS
 from ingest.scrub.shapes import is_random
 from ingest.scrub.slots import Value, is_credential, read_value, whole
 
-LONGEST_NAME: Final = 64
 CLOSERS: Final = r"(?:\\{0,4}[\"'`]|[\])}”»“’*_]{1,3}(?=[\s=:\"'`|>]|$)|&(?:quot|\#34|\#39|apos);|</(?:b|strong|code|em|td|th|label|dt|span|key|name|kbd|p)>){0,3}+"
 SIGN: Final = re.compile(
     rf"""
@@ -35,16 +35,14 @@ SIGN: Final = re.compile(
     )
     [ \t\u00a0]{{0,40}}+
     """,
-    re.X | re.I,
+    re.X,
 )
 SIGNS: Final = {
     "annotated": "=", "equal": "=", "colon": ":", "value": "=", "element": "=", "string": "=", "comma": ",", "env": ":", "block": "=", "pipe": "|", "paren": "(", "dash": "-",
     "blank": " ",
 }  # fmt: skip
 PROSE_NEXT: Final = re.compile(r"[ ](?=[^\W\d_])(?!value|val|content|default)")
-NAME_RIGHT: Final = re.compile(r"(?:[\w\-$]|\.(?=\w)){0,60}+")
-WORD_BEFORE: Final = re.compile(r"[^\W_][\w'’/]*$")
-AFTER_NAME: Final = re.compile(r"[ \t]+(?:(?:de|del|d|da|do|di|la|le|der|die|das|von|für|fürs|to|of|for|z|ze|k|ke|na|od|pro|für|pour|para|per)['’ ])?[ ]?(?:api|access|app|bot|client|root|admin|user)(?=[ ]?[:=])", re.I)
+PROSE_NEXT: Final = re.compile(r"[ ](?=[^\W\d_])(?!value|val|content|default)")
 SETTERS: Final = re.compile(
     r"(?:^|[\s\"'`;&|(])(?:env|arg|setx(?:\.exe)?|set -[a-z]{1,3}|set|(?:config|conf|secret|secrets|variable|env|vars?|configure) (?:set|add|create|put)(?: --?[\w-]{1,20}){0,2}|git config(?: --\w{1,8})?|setenv|defaults write [\w.]{1,60}|"
     r"password|login \S{1,80}|user \S{1,60}|account|connect \S{1,40}|psk|iw\w+)[ \t]+[\"']?$",
@@ -53,59 +51,14 @@ SETTERS: Final = re.compile(
 STANDING: Final = frozenset("requirepass masterauth _authtoken secretaccesskey aws_secret_access_key aws_session_token".split())
 
 
-def name_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """The identifier that holds the key word."""
-    floor = max(0, start - LONGEST_NAME)
-    while start > floor and ((c := text[start - 1]).isalnum() or c in "_-$" or (c == "." and start > 1 and text[start - 2].isalnum())):
-        if c in "nrt" and start > 1 and text[start - 2] == "\\":
-            break
-        start -= 1
-    right = NAME_RIGHT.match(text, end)
-    return start, right.end() if right else end
-
-
-def words_before(text: str, start: int) -> str:
-    """Up to two words that may qualify the name: "API key", "AWS secret access key"."""
-    found: list[str] = []
-    at = start
-    for _ in range(3):
-        if at < 2 or text[at - 1] not in " \u00a0-" or not (text[at - 2].isalnum()):
-            break
-        match = WORD_BEFORE.search(text, max(0, at - 26), at - 1)
-        if not match:
-            break
-        found.insert(0, match[0])
-        at = match.start()
-    return " ".join(found)
-
-
-def slot_here(name: str, text: str, start: int) -> Slot | None:
-    """The slot of a name, or of a bare key word with the words before it: "cache key" is public, "API key" is not."""
-    slot = slot_of(name)
-    if slot is Slot.PASSWORD or slot is None and not is_key_word(name):
-        return slot
-    qualifiers = words_before(text, start)
-    if not qualifiers:
-        return slot
-    full = slot_of(f"{qualifiers} {name}")
-    return full if slot is None or full is None else min(slot, full)
-
-
-def assignment(match: re.Match[str], text: str) -> Spans:
-    start, end = name_around(text, match.start(), match.end())
-    while end > match.end() and text[end - 1] in "-*_":
-        end -= 1
-    if text[start - 1 : start] in ("?", "&") and start or text.endswith("&amp;", 0, start):
+def assignment(key: KeyName, text: str, low: str) -> Spans:
+    start, end, name, slot = key.start, key.end, key.name, key.slot
+    if (start and text[start - 1] in "?&") or text.endswith("&amp;", 0, start):
         return NOTHING  # a parameter of an address, which has other borders
-    name = text[start:end].strip("-$")
-    dashes = text[max(0, start - 2) : start].endswith(("-", "/")) or text[start:end].startswith("-")
-    slot = slot_of(name) if dashes else slot_here(name, text, start)
-    if slot is None:
-        return NOTHING
     if PROSE_NEXT.match(text, end):
         value = read_value(text, end + 1)
-        return blank_separated(text, start, name, slot, value, dashes=dashes) if value else NOTHING
-    sign_match = SIGN.match(text, end)
+        return blank_separated(key, value, text) if value else NOTHING
+    sign_match = SIGN.match(low, end)
     if not sign_match:
         return NOTHING
     sign = sign_of(sign_match)
@@ -117,7 +70,7 @@ def assignment(match: re.Match[str], text: str) -> Spans:
     if value is None:
         return NOTHING
     if sign == " ":
-        return blank_separated(text, start, name, slot, value, dashes=dashes)
+        return blank_separated(key, value, text)
     if sign == "=" and sign_match["equal"] and "\n" in sign_match["equal"] and not is_random(value.text, 12):
         return NOTHING
     if sign == ":" and sign_match["down"] and not (is_random(value.text, 12) or value.quoted):
@@ -129,23 +82,22 @@ def sign_of(match: re.Match[str]) -> str:
     return next(sign for group, sign in SIGNS.items() if match[group] is not None)
 
 
-def blank_separated(text: str, start: int, name: str, slot: Slot, value: Value, *, dashes: bool) -> Spans:
+def blank_separated(key: KeyName, value: Value, text: str) -> Spans:
     """`--token X`, `ENV API_KEY X`, `requirepass X`; elsewhere a blank is no sign, unless what follows was drawn."""
-    is_set = dashes or name.lower() in STANDING or bool(SETTERS.search(text, max(0, start - 90), start))
+    is_set = key.is_option or key.name.lower() in STANDING or bool(SETTERS.search(text, max(0, key.start - 90), key.start))
     if is_set:
-        return (whole(value, text),) if is_credential(slot, value, name=name, sign="=" if dashes or value.quoted else "-") else NOTHING
+        sign = "=" if key.is_option or value.quoted else "-"
+        return (whole(value, text),) if is_credential(key.slot, value, name=key.name, sign=sign) else NOTHING
     drawn = is_random(value.text, 20) and any(c.isdigit() for c in value.text) and value.text.count("/") < 3
-    if drawn and slot is not Slot.PASSWORD and is_credential(slot, value, name=name, sign=" "):
+    if drawn and key.slot is not Slot.PASSWORD and is_credential(key.slot, value, name=key.name, sign=" "):
         return (whole(value, text),)
     return NOTHING
 
 
-RULES: Final[tuple[Rule, ...]] = (
-    Rule(
+RULES: Final[tuple[NameRule, ...]] = (
+    NameRule(
         name="assignment",
-        kind="secret",
         why="Most credentials have no shape of their own; the name beside them is all there is.",
-        pattern=KEY_WORD,
         gate=gate(GATE_WORDS, *GATE_PARTS, *WIDE_STEMS),
         finds=(
             "DB_PASSWORD=⟦{chosen}⟧", "password: ⟦{signs:16}⟧", '{"client_secret": "⟦{alnum:40}⟧"}', "export APP_SECRET=⟦{b64:43}=⟧", 'userPassword: "⟦{weak}⟧"', "<password>⟦{lower:12}⟧</password>",
@@ -161,7 +113,6 @@ RULES: Final[tuple[Rule, ...]] = (
             'sender_key: "{b64:43}"', "password: ‹redacted:secret›", "PASS: 128 FAIL: 0",
         ),
         worst="password=",
-        validate=assignment,
-        is_name=True,
+        find=assignment,
     ),
 )

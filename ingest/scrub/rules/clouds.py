@@ -174,7 +174,7 @@ RULES: Final[tuple[Rule, ...]] = (
             START + r"(?P<s>SWMTKN-1-[a-z0-9]{40,60}-[a-z0-9]{20,30}|K10[a-f0-9]{64}::(?:server|node|[a-z0-9]{6})[:.][A-Za-z0-9.]{16,80}|"
             r"[a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9.])"
         ),
-        gate=gate("swmtkn kubeadm bootstrap", "k10", "--token"),
+        gate=gate("swmtkn kubeadm bootstrap k", "--token", run=16),
         finds=(
             "docker swarm join --token ⟦SWMTKN-1-{lower:50}-{lower:25}⟧ 10.0.0.1:2377",
             "kubeadm join 10.0.0.1:6443 --token ⟦{lower:6}.{lower:16}⟧ --discovery-token-ca-cert-hash sha256:{hex:64}",

@@ -8,7 +8,7 @@ from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.rules.words import any_of
+from ingest.scrub.words import any_of
 from ingest.scrub.shapes import is_random, looks_chosen
 from ingest.scrub.shell import Word, command_words
 
@@ -260,8 +260,8 @@ def here_string(match: re.Match[str], text: str) -> Spans:
 
 
 def sql(match: re.Match[str], text: str) -> Spans:
-    value = match["s"]
-    if is_placeholder(value, quoted=True) or len(value) < 3 or re.match(r"(?:md5[0-9a-f]{32}|\*[0-9A-F]{40}|SCRAM-SHA)", value):
+    value = text[match.start("s") : match.end("s")]
+    if is_placeholder(value, quoted=True) or re.match(r"(?:md5[0-9a-f]{32}|\*[0-9A-F]{40}|SCRAM-SHA)", value):
         return NOTHING
     return (match.span("s"),)
 
@@ -282,8 +282,9 @@ def call(match: re.Match[str], text: str) -> Spans:
 
 NAMES: Final = any_of(TABLE)
 HEADS: Final = "".join(sorted({name[0] for name in TABLE}))
-UNGATED: Final = frozenset("x z za zr zz cli http https net exp imp java security expo age exe user host account mac create sql pub sub vim plugin server client".split())
-GATE_NAMES: Final = " ".join(sorted({run for name in TABLE for run in re.findall("[a-z]+", name)} - UNGATED))
+UNGATED: Final = frozenset("http https net exp imp java security expo age img ctr go mas check dump".split())
+"""Words of every other text; their command lines open the gate by what follows the name."""
+GATE_NAMES: Final = " ".join(sorted({max(re.findall("[a-z]+", name), key=len) for name in TABLE if name[0].isalpha()} - UNGATED))
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
@@ -291,7 +292,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="command-password",
         why="Passwords given to programs: as the next word, glued to an option, with the user, or by their place.",
         pattern=re.compile(rf"(?=[{HEADS}])(?<![\w.\-])(?P<program>{NAMES})(?:\.exe)?(?=[ \t])"),
-        gate=gate(GATE_NAMES, "7z", "http -", "https -", "net use", "java -", "security -", "security unlock", "security add", "expo login", "create-account", "xh -"),
+        gate=gate(GATE_NAMES, "7z", "http -", "https -", "java -", "net use", "security "),
         finds=(
             "curl -u ci-bot:⟦{alnum:14}⟧ https://api.example.com/x", "curl -su \"app:⟦{weak}⟧\" build.example.org", "mysql -h db -u app -p⟦{alnum:16}⟧ -e 'select 1'", "sshpass -p ⟦{chosen}⟧ ssh root@nas", "docker login -u deploy -p ⟦{weak}⟧ reg.example.org",
             "redis-cli -h cache -a ⟦{chosen}⟧ ping", "openssl rsa -in k.pem -passin pass:⟦{signs:14}⟧ -out k2.pem", "htpasswd -bc /etc/nginx/htpasswd jana ⟦{alnum:18}⟧", "rabbitmqctl add_user root ⟦{chosen}⟧",
@@ -331,12 +332,13 @@ RULES: Final[tuple[Rule, ...]] = (
         name="sql-password",
         kind="password",
         why="Statements that set a password.",
-        pattern=re.compile(r"(?:identified[ \t]{1,8}(?:with[ \t]{1,8}[\w'\"]{1,40}[ \t]{1,8})?(?:by|as)(?:[ \t]{1,8}password)?|(?:with[ \t]{1,8})?(?:encrypted[ \t]{1,8}|unencrypted[ \t]{1,8})?password(?:[ \t]{0,8}\(|[ \t]{0,8}=|[ \t]{1,8}for[ \t]{1,8}\S{1,60}[ \t]{0,8}=|(?=[ \t]))|set[ \t]{1,8}password[^;\n]{0,80}=)[ \t]{0,8}n?(?:password\()?['\"](?P<s>[^'\"\r\n]{3,128})['\"]", re.I),
-        gate=gate("", "identified", "password"),
+        pattern=re.compile(r"(?:identified[ \t]{1,8}(?:with[ \t]{1,8}[\w'\"]{1,40}[ \t]{1,8})?(?:by|as)(?:[ \t]{1,8}password)?|(?:with[ \t]{1,8})?(?:encrypted[ \t]{1,8}|unencrypted[ \t]{1,8})?password(?:[ \t]{0,8}\(|[ \t]{0,8}=|[ \t]{1,8}for[ \t]{1,8}\S{1,60}[ \t]{0,8}=|(?=[ \t]))|set[ \t]{1,8}password[^;\n]{0,80}=)[ \t]{0,8}n?(?:password\()?['\"](?P<s>[^'\"\r\n]{3,128})['\"]"),
+        gate=gate("identified password"),
         finds=("GRANT ALL ON app.* TO 'app'@'%' IDENTIFIED BY '⟦{chosen}⟧';", "ALTER USER app WITH PASSWORD '⟦{alnum:18}⟧';", "CREATE LOGIN web WITH PASSWORD = '⟦{chosen}⟧'"),
         leaves=("ALTER USER app WITH PASSWORD '<password>';", "IDENTIFIED BY 'password'"),
         worst="identified by ",
         validate=sql,
+        is_folded=True,
     ),
     Rule(
         name="netrc",
@@ -356,7 +358,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"(?:auth\s{0,2}=\s{0,2}\(|BasicAuth\(|basic_?auth\(|setBasicAuth\(|SetBasicAuth\(|PasswordAuthentication\(|PasswordCredentials?\(|NetworkCredential\(|\.(?:login|authenticate|logIn|signIn|auth)\()\s{0,4}[burf]?[\"'][^\"'\n]{1,80}[\"']\s{0,4},\s{0,4}[burf]?[\"'](?P<s>[^\"'\n]{3,128})[\"']"
         ),
-        gate=gate("", "auth", "credential", ".login(", ".signin("),
+        gate=gate("auth basicauth httpbasicauth setbasicauth passwordauthentication credential credentials networkcredential passwordcredential passwordcredentials authenticate login signin basic"),
         finds=("requests.get(url, auth=('admin', '⟦{diceware:3}⟧'))", 'smtp.login("bot@example.org", "⟦{chosen}⟧")', 'req.SetBasicAuth("deploy", "⟦{chosen}⟧")'),
         leaves=("auth = HTTPBasicAuth(user, password)", "requests.get(url, auth=('user', 'pass'))"),
         worst="auth=('a',",

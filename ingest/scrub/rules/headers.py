@@ -57,7 +57,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="authorization",
         why="Bearer, Basic, token and similar schemes: what follows is the credential, whatever it looks like.",
         pattern=SCHEME,
-        gate=gate("", "bearer", "authori", "basic ", "auth:", "auth=", 'auth"'),
+        gate=gate("bearer authorization authorisation auth proxyauthorization httpauthorization headers header"),
         finds=(
             'curl -H "Authorization: Bearer ⟦{url64:27}⟧" https://x', "> Authorization: Basic ⟦{basic}⟧", "-H 'Authorization: token ⟦{hex:40}⟧'", "headers = {'Authorization': 'Bearer ⟦{alnum:40}⟧'}", "authorization: GenieKey ⟦{uuid}⟧",
             "AUTHORIZATION: BEARER ⟦{url64:40}⟧",
@@ -75,7 +75,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="cookie",
         why="A session cookie is a login.",
         pattern=re.compile(r"(?<=[\s;:\"',])(?P<name>[A-Za-z_][\w.\-]{1,60}+)=(?P<s>[A-Za-z0-9_\-+/%.|~:!*]{16,}+)"),
-        gate=gate("", "cookie", "sessid", "sessionid"),
+        gate=gate("cookie cookies setcookie phpsessid jsessionid sessionid sessid", run=16),
         finds=("Cookie: lang=cs; sessionid=⟦{lower:32}⟧", "Set-Cookie: PHPSESSID=⟦{lower:26}⟧; path=/; HttpOnly"),
         leaves=("Cookie: lang=cs; theme=dark", "Set-Cookie: session=deleted; Max-Age=0", "cookie: consent=2026-01-01T00:00:00Z"),
         worst=" sessionid=",

@@ -7,45 +7,36 @@ quoted right after the verb.
 import re
 from typing import Final
 
-from ingest.scrub.model import NOTHING, Rule, Spans, gate
+from ingest.scrub.keywords import KeyName, name_around
+from ingest.scrub.model import NOTHING, NameRule, Rule, Spans, gate
 from ingest.scrub.names import Slot, slot_of
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.rules.assignments import name_around, slot_here
-from ingest.scrub.rules.words import GATE_PARTS, GATE_WORDS, KEY_WORD, WIDE_STEMS
+from ingest.scrub.words import GATE_PARTS, GATE_WORDS, WIDE_STEMS, any_of
 from ingest.scrub.shapes import INNER_SIGNS, is_random, is_technical, looks_chosen
 from ingest.scrub.slots import Value, is_credential, read_value, whole
 
-VERBS: Final = (
-    "is|was|are|will be|should be|has been|became|becomes|equals|reads|now|it's|its|to|set to|changed to|reset to|as|"
-    "je|byl[oay]?|bude|jsou|zní|na|mám|máme|máš|si|"
-    "ist|war|lautet|wäre|sind|heißt|heisst|auf|wurde|"
-    "es|era|será|son|a|"
-    "est|était|sera|c'est|"
-    "è|é|sarà|ser[áa]|foi|"
-    "jest|był[oa]?|będzie|brzmi|"
-    "är|er|var|blev|on|oli|van|wordt|luidt|was|"
-    "este|sunt|olan|olarak|"
-    "это|будет|теперь|є|був|e|jeste|"
-    "は|が|是|为|為|은|는|이|가|là|adalah|ialah|sea|seria"
+VERBS: Final = any_of(
+    """
+    is was are became becomes equals reads now it's its to as je bylo byla byly byl bude jsou zní na mám máme máš
+    si ist war lautet wäre sind heißt heisst auf wurde es era será son a est était sera c'est è é sarà foi jest
+    było była był będzie brzmi är er var blev on oli van wordt luidt este sunt olan olarak это будет теперь є був e
+    jeste は が 是 为 為 은 는 이 가 là adalah ialah sea seria
+    """.split()
+    + ["will be", "should be", "has been", "set to", "changed to", "reset to"]
 )
 FILL: Final = r"(?:[ \t\u00a0]{1,12}[(\[\"'“„]?[^\s:=|\"'`<>.!?;,‹›()]{1,24}[)\]\"'”“]?,?){0,7}?"
 BLANKS: Final = r"[ \t\u00a0]{1,12}"
 TELLING: Final = re.compile(
     rf"(?P<fill>{FILL})(?:{BLANKS}(?P<verb>{VERBS})(?::|,)?(?=[ \t\u00a0\r\n])|(?P<colon>[ \t]?(?::|：|=|→|->|–|—|-)(?=[\s„“\"'`*])|：)|(?P<glued>(?:は|が|是|为|為|은|는|이|가)[ \t]?[:：]?))(?:{BLANKS})?(?:\r?\n[ \t]{{0,4}})?"
     rf"(?P<more>(?:(?:now|currently|still|just|simply|again|this|the following|the same|set to|changed to|to|teď|nyní|zatím|jetzt|ab sofort|nun|ahora|maintenant|ora|agora|teraz|nu|теперь|сейчас|:)[ :]{{1,4}}){{0,2}})",
-    re.I,
 )
 ADJACENT: Final = re.compile(r"[ \t]{1,12}(?=[\"'`„“«*\w])|[ \t]{0,12}(?:\r?\n){1,2}[ \t>]{0,6}(?=\S+[ \t]{0,12}(?:\r?\n|$))")
 OF_WHAT: Final = re.compile(r"['’]s?[ \t]{1,12}$|['’]s[ \t]{1,12}")
 CONTENDERS: Final = 6
 
 
-def sentence(match: re.Match[str], text: str) -> Spans:
-    start, end = name_around(text, match.start(), match.end())
-    name = text[start:end].strip("-$")
-    slot = slot_here(name, text, start)
-    if slot is None:
-        return NOTHING
+def sentence(key: KeyName, text: str, low: str) -> Spans:
+    end, slot = key.end, key.slot
     if text[end : end + 2] in ("'s", "’s"):
         end += 2
         value = read_value(text, end + 1) if text[end : end + 1] == " " else None
@@ -53,16 +44,16 @@ def sentence(match: re.Match[str], text: str) -> Spans:
             return (whole(value, text),)
     while text[end : end + 1] in ("*", "_", '"', "'", "`", ")", "”", "]") and text[end : end + 1]:
         end += 1
-    told = TELLING.match(text, end)
+    told = TELLING.match(low, end)
     steps = 0
     while told and steps < CONTENDERS:
         value = read_value(text, told.end())
         sure = not told["fill"] or bool(told["verb"])
         if value and tells(slot, value, sure=sure):
             return (whole(value, text),)
-        further = TELLING.match(text, told.end()) if told.end() > end else None
+        further = TELLING.match(low, told.end()) if told.end() > end else None
         end, told, steps = told.end(), further, steps + 1
-    return adjacent(slot, name, start, end, text) if steps == 0 else NOTHING
+    return adjacent(slot, end, text) if steps == 0 else NOTHING
 
 
 def tells(slot: Slot, value: Value, *, sure: bool) -> bool:
@@ -86,7 +77,7 @@ def is_strong(text: str) -> bool:
     return len(text) >= 7 and has_digit and (mixed or sign or text.count("-") >= 2) and not is_technical(text)
 
 
-def adjacent(slot: Slot, name: str, start: int, end: int, text: str) -> Spans:
+def adjacent(slot: Slot, end: int, text: str) -> Spans:
     """`password "falcon-harbor-51" works`, `with password R0cket.99`: no verb at all, so the value has to be strong."""
     gap = ADJACENT.match(text, end)
     if not gap or slot is not Slot.PASSWORD:
@@ -141,12 +132,10 @@ def pair(match: re.Match[str], text: str) -> Spans:
     return (whole(value, text),) if good else NOTHING
 
 
-RULES: Final[tuple[Rule, ...]] = (
-    Rule(
+RULES: Final[tuple[Rule | NameRule, ...]] = (
+    NameRule(
         name="told-in-a-sentence",
-        kind="password",
         why="People tell passwords in sentences: the key word, some words about what it opens, a verb, the value.",
-        pattern=KEY_WORD,
         gate=gate(GATE_WORDS, *GATE_PARTS, *WIDE_STEMS),
         finds=(
             "the password is ⟦{chosen}⟧", "heslo k tomu je ⟦{lower:15}7⟧, nikomu ho nedávej", "Das Passwort für die Datenbank lautet ⟦{chosen}⟧", "I set the root password to ⟦{alnum:20}⟧", "password for the NAS is now ⟦{chosen}⟧",
@@ -158,8 +147,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "we use argon2id for password hashing", "the password is stored in the vault, ask Jana", "the key is to keep the queue short", "the password must be 12 characters", "password is sha256-hashed", "pass the token as a query parameter",
         ),
         worst="password is ",
-        validate=sentence,
-        is_name=True,
+        find=sentence,
     ),
     Rule(
         name="named-after",
@@ -177,7 +165,7 @@ RULES: Final[tuple[Rule, ...]] = (
         name="user-and-password",
         kind="password",
         why="`creds: admin/X`, `login: jana / X`: two values behind one word.",
-        pattern=re.compile(rf"(?<![a-z0-9_\-])(?:{LOGINS})(?:{BLANKS}[^\s:=]{{1,20}}){{0,4}}?[ \t]?(?:[:=：]|->|→|is|are|je|jsou)(?:{BLANKS})?[\"'`*]{{0,2}}[\w.+@\-]{{1,40}}[\"'`*]{{0,2}}[ \t]?(?:/|:|\||,|[ ])[ \t]?(?=\S{{5}})"),
+        pattern=re.compile(rf"(?<![a-z0-9_\-])(?:{LOGINS})(?:{BLANKS}[^\s:=]{{1,20}}){{0,4}}?[ \t]?(?:[:=：]|->|→|is|are|je|jsou)(?:{BLANKS})?[\"'`*]{{0,2}}[\w.+@\-]{{1,40}}[\"'`*]{{0,2}}[ \t]?(?:/|:|\||,|[ ])[ \t]?(?=[^\s\-]\S{{4}})"),
         gate=gate("cred creds credential credentials login logins account user username zugangsdaten zugang anmeldedaten benutzer acceso credenciales identifiants identifiant accesso credenziali acesso credenciais dane logowania "
                   "inloggning inloggegevens usuario access daje", "údaje", "přihl", "přístup", "accès", "dostęp", "доступ", "логин", "учётка", "учетка", "uživatel"),
         finds=("creds: admin/⟦{chosen}⟧", "login: jana / ⟦{chosen}⟧", "přihlašovací údaje: admin / ⟦{chosen}⟧", "Zugangsdaten: admin:⟦{chosen}⟧"),

@@ -38,7 +38,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             CONTEXT + r"[^\n]{0,80}?(?<![\w/.+\-=])(?P<s>[a-z2-7]{4}(?:[ \-][a-z2-7]{4}){3,15}|(?=[a-z]{0,30}[2-7])[a-z2-7]{16,64})(?![\w/+=])"
         ),
-        gate=gate("totp otp mfa authenticator oathtool base", "2fa", "factor", "setup key", "google", "druhý faktor", "dvoufaktor"),
+        gate=gate("totp otp mfa fa authenticator oathtool base factor setup google faktor dvoufaktor dvoufaktorov"),
         finds=("2FA secret: ⟦{lower32:4} {lower32:4} {lower32:4} 2{lower32:3}⟧", "the setup key for the authenticator app is ⟦{base32:25}7⟧", "oathtool --totp -b ⟦{base32:25}2⟧"),
         leaves=("2FA is required, open your authenticator app first", "otp: 6 digits that last 30 seconds", "google-authenticator-libpam-and-friends"),
         worst="totp ",
@@ -53,7 +53,7 @@ RULES: Final[tuple[Rule, ...]] = (
             r"(?:seed|mnemonic|recovery phrase|secret phrase|recovery words|backup phrase|wallet|bip-?39|obnovovac\w+ (?:fráz\w+|slova)|wiederherstellungsphrase|frase (?:semilla|de recuperación)|phrase de récupération|seed-?fráz\w+)[^\n]{0,60}?(?:[:=\n]|is|je|ist|es|est)[\s\"'`>]{1,6}"
             r"(?P<s>(?:\d{1,2}[.)]?[ \t]*)?[a-z]{3,8}(?:(?:[ ,]{1,2}|[ \t]*\r?\n[> ]{0,4})(?:\d{1,2}[.):]?[ \t]*)?[a-z]{3,8}){11,24}+)(?![a-z])"
         ),
-        gate=gate("seed mnemonic wallet bip", "phrase", "recovery words", "obnovovac", "frase", "fráz"),
+        gate=gate("seed seeds mnemonic wallet bip phrase words obnovovac wiederherstellungsphrase frase seedphrase", "fráz"),
         finds=("seed phrase: ⟦{diceware:12, }⟧", "my wallet mnemonic is\n⟦{diceware:24, }⟧"),
         leaves=("seed phrase: write it down and never show it to anybody who asks for it", "the wallet is not in the index of the words that we have used for all"),
         worst="seed: aaa ",

@@ -55,14 +55,23 @@ RULES: Final[tuple[Rule, ...]] = (
     token(
         "mail-key",
         "SendGrid, Mailgun, Mailchimp, Brevo, Postmark-like, MailerSend, Mailjet-like services: whoever has one sends in your name.",
-        r"(?:SG\.(?P<b>[A-Za-z0-9_\-]{16,30}\.[A-Za-z0-9_\-]{16,80}+)|key-[a-f0-9]{32}(?![A-Za-z0-9])|[a-f0-9]{32}-us\d{1,2}(?![A-Za-z0-9])|"
-        r"[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![A-Za-z0-9\-])|xkeysib-[a-f0-9]{40,80}(?:-[A-Za-z0-9]{10,24})?|xsmtpsib-[a-f0-9]{40,80}(?:-[A-Za-z0-9]{10,24})?|mlsn\.[a-f0-9]{40,80}|sib-[a-f0-9]{40,80})",
-        gate("xkeysib xsmtpsib mlsn", "sg.", "key-", "-us"),
+        r"(?:SG\.(?P<b>[A-Za-z0-9_\-]{16,30}\.[A-Za-z0-9_\-]{16,80}+)|key-[a-f0-9]{32}(?![A-Za-z0-9])|xkeysib-[a-f0-9]{40,80}(?:-[A-Za-z0-9]{10,24})?|xsmtpsib-[a-f0-9]{40,80}(?:-[A-Za-z0-9]{10,24})?|mlsn\.[a-f0-9]{40,80}|sib-[a-f0-9]{40,80})",
+        gate("xkeysib xsmtpsib mlsn sib", "sg.", "key-"),
         ("SENDGRID_API_KEY: ⟦SG.{url64:22}.{url64:43}⟧", "curl --user 'api:⟦key-{hex:32}⟧' https://api.example.org", "brevo ⟦xkeysib-{hex:64}-{alnum:16}⟧"),
         ("SG.1 episode list", "key-value store", "{hex:32}.js"),
-        first="Ska-f0-9xm",
+        first="Skxms",
         worst="SG.",
         validate=not_placeholder,
+    ),
+    token(
+        "mail-key",
+        "Keys of Mailchimp and the newer ones of Mailgun: hex digits with an ending of their own.",
+        r"(?P<b>[a-f0-9]{32})-(?:us\d{1,2}|[a-f0-9]{8}-[a-f0-9]{8})(?![A-Za-z0-9\-])",
+        gate("us", "-", run=24),
+        ("mailchimp ⟦{hex:32}-us14⟧", "⟦{hex:32}-{hex:8}-{hex:8}⟧"),
+        ("{hex:32}-suffix",),
+        worst="a" * 32 + "-",
+        first="a-f0-9",
     ),
     token(
         "monitoring-token",

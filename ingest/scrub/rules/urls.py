@@ -117,8 +117,7 @@ RULES: Final[tuple[Rule, ...]] = (
             r"deadmanssnitch\.com/|nosnch\.in/|betteruptime\.com/api/v1/heartbeat/|uptime\.betterstack\.com/api/v1/heartbeat/|cronitor\.link/p/)"
             r"(?P<s>[A-Za-z0-9_\-:]{8,}+(?:/[A-Za-z0-9_\-]{12,}+){0,3}+)"
         ),
-        gate=gate("", "hooks.", "webhook", "ifttt", "open-apis", "hook.", "hc-ping", "pipedream", "pagerduty", "victorops", "opsgenie", "chat.googleapis", "api.telegram", "ntfy.sh",
-                  "requestbin", "/deploy/", "snitch", "nosnch", "heartbeat", "cronitor"),
+        gate=gate("hooks hook webhook webhooks webhookb ifttt hc pipedream pagerduty victorops opsgenie googleapis telegram ntfy requestbin deploy deadmanssnitch nosnch heartbeat cronitor"),
         finds=(
             "post to https://hooks.slack.com/services/T{upper:10}/B{upper:10}/⟦{alnum:24}⟧",
             "`https://discordapp.com/api/webhooks/{digits:19}/⟦{url64:68}⟧` posts",
@@ -136,7 +135,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"/(?:(?:in(?:coming|bound)?[_\-]?)?(?:web)?hooks?(?:-test|-in|s)?|webhookb?2?|trigger|triggers|push|heartbeat|ping|deploy-?hook)/(?:[a-z0-9]{1,3}/)?(?:[A-Za-z0-9]{8,20}/)?(?P<s>[A-Za-z0-9_\-]{16,}+)(?![A-Za-z0-9_\-.]{0,40}\.(?:md|html?|png|jpg|svg|go|py|js|ts|php)\b)"
         ),
-        gate=gate("", "hook", "/trigger", "/push/", "/ping/", "/heartbeat/", run=16),
+        gate=gate("hook hooks webhook webhooks webhookb trigger triggers push ping heartbeat", run=16),
         finds=("https://chat.example.org/hooks/⟦{lower:26}⟧", "curl https://n8n.example.org/webhook/⟦{uuid}⟧", "(https://hookshot.example.org/webhook/⟦{alnum:32}⟧)"),
         leaves=("POST /webhook/{id}", "https://example.org/webhooks", "https://docs.example.org/hooks/incoming-webhooks-for-teams", "/hooks/pre-receive-hook-2"),
         worst="/hooks/aaaaaaaa/",
@@ -150,8 +149,7 @@ RULES: Final[tuple[Rule, ...]] = (
             r"/(?:private-(?=[0-9a-f]{20})|(?:reset[_\-]?password|password[_\-]?reset|password/reset|reset|magic[_\-]?link|magic|login[_\-]?link|one[_\-]?time(?:[_\-]?login)?|user/reset/\d{1,9}/\d{9,11}|"
             r"unsubscribe_never|confirm[_\-]?email|verify[_\-]?email|activate|activation|accept[_\-]?invite|invitations?|ical|feeds?/private|calendars?/private|rss/private|secret|token|api[_\-]?key)/)(?P<s>[A-Za-z0-9_\-]{20,}+(?:\.[A-Za-z0-9_\-]{20,}+)*)"
         ),
-        gate=gate("", "/private-", "/reset", "reset/", "password_reset", "password-reset", "magic", "login-link", "one-time", "confirm", "verify", "/activat", "invit", "/ical", "/private/", "/secret/", "/token/",
-                  run=16),
+        gate=gate("private reset magic magiclink loginlink link time onetime confirm verify activate activation invite invitation invitations ical secret token key apikey resetpassword passwordreset", run=16),
         finds=("https://calendar.example.org/ical/a%40b.org/private-⟦{hex:32}⟧/basic.ics", "https://example.org/password/reset/⟦{alnum:40}⟧"),
         leaves=("https://example.org/reset/how-to-reset-your-own-password", "https://example.org/token/documentation-of-all-of-them"),
         worst="/reset/",
@@ -161,7 +159,7 @@ RULES: Final[tuple[Rule, ...]] = (
         name="url-password",
         kind="url-password",
         why="user:password@host in addresses of databases, queues, proxies, mail, files and the web. Any password counts here.",
-        pattern=re.compile(r"(?<=[A-Za-z0-9]):(?:\\?/){2}"),
+        pattern=re.compile(r":(?:\\?/){2}"),
         gate=gate("", "://", ":\\/\\/"),
         finds=(
             "postgres://app:⟦{weak}⟧@db.example.net/app", "redis://:⟦{alnum:16}⟧@cache:6379/0", "mongodb+srv://jana:⟦{alnum:12}⟧@m1.example.net,m2.example.net/admin",
@@ -176,7 +174,7 @@ RULES: Final[tuple[Rule, ...]] = (
         name="url-user-token",
         kind="url-token",
         why="A token as the user of an address: Sentry DSNs, git remotes.",
-        pattern=re.compile(r"(?<=[A-Za-z0-9])://(?P<s>[A-Za-z0-9_\-]{20,256}+)(?::x-oauth-basic|:)?@(?=[\w\[])"),
+        pattern=re.compile(r"://(?P<s>[A-Za-z0-9_\-]{20,256}+)(?::x-oauth-basic|:)?@(?=[\w\[])"),
         gate=gate("", "://"),
         finds=("SENTRY_DSN=https://⟦{hex:32}⟧@o1.ingest.example.org/42",),
         leaves=("https://some-rather-long-user-name@git.example.org/a.git",),
@@ -199,7 +197,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="totp-secret",
         why="The seed of a second factor.",
         pattern=re.compile(r"otpauth(?:-migration)?://[^\s\"'<>`]{0,300}?(?:secret|data)=(?P<s>[A-Za-z2-7%+/=_\-0-9]{8,}+)", re.I),
-        gate=gate("", "otpauth"),
+        gate=gate("otpauth"),
         finds=("otpauth://totp/Example:jana%40example.org?secret=⟦{base32:32}⟧&issuer=Example",),
         leaves=("otpauth://totp/Example:alice?secret=<SECRET>&issuer=Example", "otpauth://totp/ACME?secret=YOUR_SECRET_HERE"),
         worst="otpauth://",
@@ -210,7 +208,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="password",
         why="What the QR code of a wireless network says.",
         pattern=re.compile(r"WIFI:[^\s\"'<>`]{0,120}?\bP:(?P<s>(?:[^;\s\\]|\\.){4,64})", re.I),
-        gate=gate("", "wifi:"),
+        gate=gate("wifi"),
         finds=("WIFI:T:WPA;S:Office;P:⟦{chosen}⟧;;",),
         leaves=("WIFI:T:nopass;S:Guest;;",),
         worst="WIFI:",

@@ -1,0 +1,83 @@
+"""Key words in a text, with the whole names around them: found once, for all rules that go by names."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ingest.scrub.names import Slot, is_key_word, slot_of
+from ingest.scrub.words import KEY_WORD
+
+LONGEST_NAME: Final = 64
+NAME_RIGHT: Final = re.compile(r"(?:[\w\-$]|\.(?=\w)){0,60}+")
+WORD_BEFORE: Final = re.compile(r"[^\W_][\w'’/]*$")
+WORDS_BEFORE: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class KeyName:
+    """A name whose value would be a credential."""
+
+    name: str
+    start: int
+    end: int
+    slot: Slot
+    is_option: bool
+    """Written as an option: `--token`, `/password`."""
+
+
+def key_names(text: str, low: str) -> Iterator[KeyName]:
+    at = 0
+    for match in KEY_WORD.finditer(low):
+        if match.start() < at:
+            continue
+        start, end = name_around(text, *match.span())
+        while end > match.end() and text[end - 1] in "-_":
+            end -= 1
+        at = end
+        name = text[start:end].strip("-$")
+        is_option = text[start:end].startswith("-") or (start > 0 and text[start - 1] == "/" and (start < 2 or text[start - 2] == " "))
+        slot = slot_of(name) if is_option else slot_here(name, text, start)
+        if slot is not None:
+            yield KeyName(name, start, end, slot, is_option)
+
+
+def name_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """The identifier that holds the key word."""
+    floor = max(0, start - LONGEST_NAME)
+    while start > floor:
+        c = text[start - 1]
+        if not (c.isalnum() or c in "_-$" or (c == "." and start > 1 and text[start - 2].isalnum())):
+            break
+        if c in "nrt" and start > 1 and text[start - 2] == "\\":
+            break
+        start -= 1
+    right = NAME_RIGHT.match(text, end)
+    return start, right.end() if right else end
+
+
+def slot_here(name: str, text: str, start: int) -> Slot | None:
+    """The slot of a name, or of a bare key word with the words before it: "cache key" is public, "API key" is not."""
+    slot = slot_of(name)
+    if slot is Slot.PASSWORD or (slot is None and not is_key_word(name)):
+        return slot
+    qualifiers = words_before(text, start)
+    if not qualifiers:
+        return slot
+    full = slot_of(f"{qualifiers} {name}")
+    return full if slot is None or full is None else min(slot, full)
+
+
+def words_before(text: str, start: int) -> str:
+    """Up to three words that may qualify the name: "API key", "AWS secret access key"."""
+    found: list[str] = []
+    at = start
+    for _ in range(WORDS_BEFORE):
+        if at < 2 or text[at - 1] not in " \u00a0-" or not text[at - 2].isalnum():
+            break
+        match = WORD_BEFORE.search(text, max(0, at - 26), at - 1)
+        if not match:
+            break
+        found.insert(0, match[0])
+        at = match.start()
+    return " ".join(found)
