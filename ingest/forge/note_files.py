@@ -1,10 +1,9 @@
 """One file of a folder of notes: opened without following links, read while it may be written, and its state."""
 
 import errno
-import json
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -98,25 +97,6 @@ def is_absence(error: OSError) -> bool:
 def open_folder(name: bytes | Path, beside: int | None = None) -> int:
     """A descriptor of a folder that is no link; `beside` is the folder it is in."""
     return os.open(name, _FOLDER if beside is not None else _FOLDER & ~os.O_NOFOLLOW, dir_fd=beside)
-
-
-def dump(states: Mapping[str, NoteState]) -> str:
-    """All states as text for the cursor."""
-    rows = {path: [s.digest, s.size, s.mtime_ns, s.ctime_ns, s.inode] for path, s in sorted(states.items())}
-    return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
-
-
-def parse(text: str | None) -> dict[str, NoteState]:
-    """The states of a cursor; what cannot be read is left out, and such a note is read again."""
-    try:
-        told = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    states = {}
-    for path, row in told.items() if isinstance(told, dict) else ():
-        if isinstance(row, list) and [type(cell) for cell in row] == [str, int, int, int, int]:
-            states[path] = NoteState(*row)
-    return states
 
 
 def _open(root: Path, path: str) -> int:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from index.errors import ForgeError
 from ingest.forge.coverage import Uncovered, coverage
-from ingest.forge.note_files import NoteState, dump, parse
+from ingest.forge.note_files import NoteState
 from ingest.forge.notes import NoteChanges, NotesFolder, NotesSettings
 
 FILES = {
@@ -80,15 +80,6 @@ async def test_the_first_run_puts_every_note_and_the_second_reads_nothing(root: 
     wrong = {path: replace(state, digest="") for path, state in states.items()}
     second = await source.changes(wrong)
     assert (second.put, second.removed, second.unchanged_count, second.states) == ((), (), 3, wrong)
-
-
-async def test_states_survive_the_cursor_and_a_damaged_cursor_only_costs_a_reading(root: Path) -> None:
-    source = folder(root)
-    _, states = await follow(source, {})
-    assert parse(dump(states)) == states
-    for damaged in (None, "", "[]", "{", '{"a.md": 1}', '{"a.md": ["x", 1, 2, 3]}', '{"a.md": [1, 1, 1, 1, 1]}'):
-        assert parse(damaged) == {}
-        assert put(await source.changes(parse(damaged))) == SOME
 
 
 async def test_a_touched_file_is_unchanged_and_an_edited_one_of_the_same_size_and_time_is_not(root: Path) -> None:
@@ -314,7 +305,6 @@ def test_whatever_happens_to_the_folder_the_index_ends_as_the_folder_is(
             assert index.get(note.path) != content
             index[note.path] = content
             states[note.path] = note.state
-        states = parse(dump(states))
 
     for act, name, text in [*acts, ("run", "a.md", "")]:
         path = root / name
