@@ -1,87 +1,21 @@
 """The comment at the top of a script, without its comment signs. Pure.
 
-Understood are lines that begin with `#`, `//`, `--`, `;`, `%`, `"` or `REM`, by the extension, blocks between `/*`
-and `*/` (also with ` * ` before each line), `<#` and `#>`, `--[[` and `]]`, `=begin` and `=end`, and the docstring
-of a Python module. A shebang, `<?php`, an encoding line and directives to tools are passed over.
+Lines with a sign before them and blocks between two signs are understood, by the extension of the file, and with
+` * ` before each line of a block or without. A shebang, `<?php`, an encoding line and directives to tools are passed
+over.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Final
 
-_HASH: Final = frozenset(
-    {
-        "sh",
-        "bash",
-        "zsh",
-        "ksh",
-        "fish",
-        "py",
-        "pyw",
-        "pl",
-        "pm",
-        "rb",
-        "tcl",
-        "awk",
-        "r",
-        "jl",
-        "ps1",
-        "nix",
-        "tf",
-        "mk",
-    }
-    | {"toml", "yml", "yaml", "service", "timer", "socket", "mount", "path", "target", "cron", "rules", "ex", "exs"}
-)
-_SLASHES: Final = frozenset(
-    {
-        "js",
-        "mjs",
-        "cjs",
-        "jsx",
-        "ts",
-        "tsx",
-        "c",
-        "h",
-        "cc",
-        "cpp",
-        "hpp",
-        "cs",
-        "java",
-        "kt",
-        "kts",
-        "go",
-        "rs",
-        "swift",
-    }
-    | {"scala", "dart", "groovy", "scss", "less"}
-)
-_PYTHON: Final = frozenset({"py", "pyw"})
-_DOCSTRING: Final = re.compile(r"[rRuUbB]{0,2}(?:\"\"\"|''')")
-_LINE_SIGNS: Final[dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(_HASH, ("#",)),
-    **dict.fromkeys(_SLASHES, ("///", "//!", "//")),
-    **dict.fromkeys(("php", "phtml"), ("#", "//")),
-    **dict.fromkeys(("ini", "conf", "cfg", "cnf"), ("#", ";")),
-    **dict.fromkeys(("sql", "lua", "hs"), ("--",)),
-    **dict.fromkeys(("lisp", "el"), (";",)),
-    **dict.fromkeys(("bat", "cmd"), ("REM ", "rem ", "::")),
-    "vim": ('"',),
-    "erl": ("%",),
-    "css": (),
-}
-_BLOCK_SIGNS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
-    **dict.fromkeys((*_SLASHES, "php", "phtml", "css", "sql", "tf"), (("/*", "*/"),)),
-    **dict.fromkeys(_PYTHON, (('"""', '"""'), ("'''", "'''"))),
-    "ps1": (("<#", "#>"),),
-    "lua": (("--[[", "]]"),),
-    "hs": (("{-", "-}"),),
-    "rb": (("=begin", "=end"),),
-}
-_SHELL: Final = ("#",)
+from ingest.forge.languages import BLOCK_SIGNS, LINE_SIGNS, PYTHON, SHELL_SIGNS
+
 _PREAMBLE: Final = re.compile(
-    r"\ufeff?#!|<\?(?:php|=)?\s*$|declare\s*\([^)]*\)\s*;\s*$|namespace\s+[\w\\]+;\s*$|set\s+nocompatible"
+    r"#!|---\s*$|%YAML|<\?(?:php|=)?\s*$|declare\s*\([^)]*\)\s*;\s*$|namespace\s+[\w\\]+;\s*$|set\s+nocompatible"
     r"|['\"]use strict['\"];?\s*$|@echo off\s*$|package\s+[\w.]+;?\s*$",
     re.IGNORECASE,
 )
@@ -90,7 +24,9 @@ _DIRECTIVE: Final = re.compile(
     r"|noqa|ruff:|flake8|mypy:|fmt:|isort:|istanbul|phpcs|rubocop|frozen_string_literal:|yamllint|syntax\s*=|cspell:)",
     re.IGNORECASE,
 )
+_DOCSTRING: Final = re.compile(r"[rRuUbB]{0,2}(?:\"\"\"|''')")
 _LICENCE: Final = re.compile(r"copyright|licen[cs]e|spdx-|all rights reserved|\(c\)\s*\d{4}", re.IGNORECASE)
+_LICENCE_WITHIN: Final = 2  # lines
 _LETTER: Final = re.compile(r"[^\W\d_]{2}")
 _RULE: Final = re.compile(r"\s*([#*/=~_\-;%])\1{7,}\s*$")  # `########` above and below a header
 _STARRED: Final = re.compile(r"\s*\*(?!/)")
@@ -127,7 +63,7 @@ def header_comment(text: str, path: str) -> tuple[CommentLine, ...]:
             found.append(CommentLine(kept[0].number - 1, kept[0].number - 1, ""))
         found.extend(kept)
         at = _after_preamble(lines, raw.end)
-        is_docstring_next = extension in _PYTHON and at < len(lines) and _DOCSTRING.match(lines[at])
+        is_docstring_next = extension in PYTHON and at < len(lines) and _DOCSTRING.match(lines[at])
         if not is_docstring_next and not _is_not_yet_about_the_script(found):
             break
     return tuple(found) if any(_LETTER.search(line.text) for line in found) else ()
@@ -135,8 +71,8 @@ def header_comment(text: str, path: str) -> tuple[CommentLine, ...]:
 
 def _is_not_yet_about_the_script(found: Sequence[CommentLine]) -> bool:
     """Nothing so far, or only who may copy it."""
-    said = [line.text for line in found if line.text.strip()]
-    return not said or any(map(_LICENCE.search, said[:2]))
+    said = list(islice((line.text for line in found if line.text.strip()), _LICENCE_WITHIN))
+    return not said or any(map(_LICENCE.search, said))
 
 
 def _after_preamble(lines: Sequence[str], at: int) -> int:
@@ -152,11 +88,11 @@ def _comment_at(lines: Sequence[str], at: int, extension: str) -> _Raw | None:
     if at >= len(lines):
         return None
     start = lines[at].lstrip().removeprefix("<?php").lstrip()
-    for opening, closing in _BLOCK_SIGNS.get(extension, ()):
-        begun = start.lstrip("rRuUbB") if extension in _PYTHON else start
+    for opening, closing in BLOCK_SIGNS.get(extension, ()):
+        begun = start.lstrip("rRuUbB") if extension in PYTHON else start
         if begun.startswith(opening):
             return _block_comment(lines, at, begun.removeprefix(opening), closing)
-    signs = _LINE_SIGNS.get(extension, _SHELL)
+    signs = LINE_SIGNS.get(extension, SHELL_SIGNS)
     if start.startswith(signs) and signs:
         return _line_comment(lines, at, signs)
     return None

@@ -18,6 +18,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from index.model import Corpus, Kind
+from ingest.forge.languages import KNOWN_EXTENSIONS
 
 
 class Form(StrEnum):
@@ -34,90 +35,14 @@ _PLAIN: Final = frozenset({".txt", ".text", ".rst", ".adoc", ".asciidoc", ".org"
 _TEMPLATE_WORDS: Final = frozenset(
     {".template", ".tmpl", ".tpl", ".j2", ".jinja", ".jinja2", ".example", ".sample", ".dist", ".skel"}
 )
-_NOT_TEXT: Final = frozenset(
-    {"robots.txt", "cmakelists.txt", "requirements.txt", "constraints.txt"}
-)  # lists for machines
+_FOR_MACHINES: Final = frozenset({"robots.txt", "cmakelists.txt", "requirements.txt", "constraints.txt"})
 _FOLDERS_OF_MANUALS: Final = frozenset({"manual", "manuals"})
 _PROGRAM_NAMES: Final = frozenset({"makefile", "gnumakefile", "dockerfile", "containerfile", "justfile", "vagrantfile"})
-_PROGRAMS: Final = frozenset(
-    [
-        ".sh",
-        ".bash",
-        ".zsh",
-        ".ksh",
-        ".fish",
-        ".php",
-        ".phtml",
-        ".py",
-        ".pyw",
-        ".pl",
-        ".pm",
-        ".rb",
-        ".tcl",
-        ".awk",
-        ".r",
-        ".jl",
-        ".ps1",
-        ".bat",
-        ".cmd",
-        ".lua",
-        ".sql",
-        ".hs",
-        ".vim",
-        ".el",
-        ".lisp",
-        ".js",
-        ".mjs",
-        ".cjs",
-        ".jsx",
-        ".ts",
-        ".tsx",
-        ".c",
-        ".h",
-        ".cc",
-        ".cpp",
-        ".hpp",
-        ".cs",
-        ".java",
-        ".kt",
-        ".kts",
-        ".go",
-        ".rs",
-        ".swift",
-        ".scala",
-        ".dart",
-        ".groovy",
-        ".css",
-        ".scss",
-        ".less",
-        ".ini",
-        ".conf",
-        ".cfg",
-        ".cnf",
-        ".toml",
-        ".yml",
-        ".yaml",
-        ".service",
-        ".timer",
-        ".socket",
-        ".mount",
-        ".path",
-        ".target",
-        ".nix",
-        ".tf",
-        ".mk",
-        ".cron",
-        ".rules",
-        ".ex",
-        ".exs",
-        ".erl",
-    ]
-)
 
 
 def form_of(path: str, head: bytes = b"") -> Form | None:
     """How to read the file, or None when it is no candidate. `head` are its first bytes, where they are at hand."""
-    name = PurePosixPath(path.replace("\\", "/")).name.casefold()
+    name = PurePosixPath(path).name.casefold()
     suffixes = PurePosixPath(name).suffixes
     last = suffixes[-1] if suffixes else ""
     if last in _MARKDOWN:
@@ -125,10 +50,10 @@ def form_of(path: str, head: bytes = b"") -> Form | None:
     if last in _TEMPLATE_WORDS or (len(suffixes) > 1 and suffixes[-2] in _TEMPLATE_WORDS):
         return Form.TEMPLATE
     if last in _PLAIN:
-        return None if name in _NOT_TEXT else Form.PLAIN
+        return None if name in _FOR_MACHINES else Form.PLAIN
     if name in {"readme", "manual"}:
         return Form.PLAIN
-    if last in _PROGRAMS or name in _PROGRAM_NAMES:
+    if last.removeprefix(".") in KNOWN_EXTENSIONS or name in _PROGRAM_NAMES:
         return Form.SCRIPT
     if not last and head.removeprefix(b"\xef\xbb\xbf").startswith(b"#!"):
         return Form.SCRIPT
@@ -147,7 +72,7 @@ def kind_of(path: str, form: Form, corpus: Corpus) -> Kind:
         return Kind.TEMPLATE
     if corpus is Corpus.NOTES:
         return Kind.NOTE
-    *folders, name = (step.casefold() for step in path.replace("\\", "/").split("/"))
+    *folders, name = (step.casefold() for step in path.split("/"))
     if name.startswith("readme"):
         return Kind.README
     if name.startswith("manual") or _FOLDERS_OF_MANUALS.intersection(folders):
