@@ -34,7 +34,7 @@ class Bounds:
     """Chosen by measurement: see docs/chat-windows.md."""
 
     gap_ms: int = 60 * MINUTE_MS
-    max_bytes: int = 1_000  # of rendered text
+    max_bytes: int = 1_400  # of rendered text
     thread_gap_ms: int = 7 * 24 * 60 * MINUTE_MS  # a thread stays on its subject over night
 
     def gap_in(self, lane: Lane) -> int:
