@@ -183,7 +183,7 @@ class HomeserverReader:
         answer = await self._session.get(
             client_path("sync"), params, needs={"next_batch": str}, wait_s=wait_ms / 1000, attempts=attempts
         )
-        return batch_in(answer, is_blind=is_blind)
+        return batch_in(answer, since=since, is_blind=is_blind)
 
     async def messages(
         self,

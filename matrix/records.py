@@ -3,6 +3,7 @@
 Pure. A broken entry costs itself and is counted; it never costs its neighbours.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,6 +72,7 @@ class SyncBatch:
     account_data: tuple[RawEvent, ...]
     odd: int = 0  # entries anywhere in it that were not what they should be
     is_blind: bool = False  # timelines were left out: every joined room may hold something new
+    is_rewound: bool = False  # the homeserver is behind our token (restored from a backup?): what it tells has a hole
 
 
 def page_in(answer: JsonObject, *, came_from: str | None) -> Page:
@@ -80,8 +82,9 @@ def page_in(answer: JsonObject, *, came_from: str | None) -> Page:
     return Page(events, text_at(answer, "start"), None if end == came_from else end, odd)
 
 
-def batch_in(answer: JsonObject, *, is_blind: bool = False) -> SyncBatch:
+def batch_in(answer: JsonObject, *, since: str | None = None, is_blind: bool = False) -> SyncBatch:
     """`next_batch` must have been checked."""
+    next_batch = text_at(answer, "next_batch") or ""
     rooms = object_at(answer, "rooms")
     joined = [_update(room, said) for room, said in _rooms(rooms, "join")]
     left = [_update(room, said) for room, said in _rooms(rooms, "leave")]
@@ -89,13 +92,14 @@ def batch_in(answer: JsonObject, *, is_blind: bool = False) -> SyncBatch:
     account_data, odd = objects_in(object_at(answer, "account_data").get("events"))
     odd += sum(update.odd for update in joined + left) + sum(invitation.odd for invitation in invited)
     return SyncBatch(
-        next_batch=text_at(answer, "next_batch") or "",
+        next_batch=next_batch,
         joined=tuple(joined),
         left=tuple(left),
         invited=tuple(invited),
         account_data=account_data,
         odd=odd,
         is_blind=is_blind,
+        is_rewound=since is not None and _position(next_batch) < _position(since),
     )
 
 
@@ -108,6 +112,12 @@ def event_id(event: RawEvent) -> EventId | None:
 def is_id(text: str, sigil: str) -> bool:
     """Whether a homeserver could know such an id at all; asking for others is a waste, or worse."""
     return text[:1] == sigil and len(text) > 1 and text.isprintable() and len(text.encode()) <= MAX_ID_BYTES
+
+
+def _position(token: str) -> int:
+    """How many events Synapse had seen. Of other tokens nothing is known, which compares as equal."""
+    found = re.match(r"s(\d{1,18})_", token)
+    return int(found[1]) if found else 0
 
 
 def _rooms(rooms: JsonObject, membership: str) -> list[tuple[RoomId, JsonObject]]:

@@ -89,6 +89,8 @@ class Homeserver:
             if self._answers_in_time():
                 return
             self.stop()
+            if not self._port_was_taken():
+                break
         raise MatrixError(f"{self.log}: the throw-away homeserver did not start; its last words: {self._last_words()}")
 
     def stop(self) -> None:
@@ -138,6 +140,9 @@ class Homeserver:
                     pass
                 time.sleep(_POLL_S)
         return False
+
+    def _port_was_taken(self) -> bool:
+        return "Address already in use" in self.log.read_text(errors="replace")
 
     def _last_words(self) -> str:
         lines = self.log.read_text(errors="replace").strip().splitlines() if self.log.exists() else []

@@ -8,17 +8,23 @@ from pathlib import Path
 
 import pytest
 
+from index.errors import MatrixError
+from sources.demo.homeserver import Homeserver
 from tests.matrix.people import People, RefusedError
 
 LONG_AGO_MS = 1_500_000_000_000
 
 _PARENT = """
+import socket
 import sys
 from pathlib import Path
 from sources.demo.homeserver import Homeserver
 
+taken = socket.create_server(("127.0.0.1", 0))
 server = Homeserver(Path(sys.argv[1]))
+server.url = first_choice = f"http://127.0.0.1:{taken.getsockname()[1]}"
 server.start()
+assert server.url != first_choice
 print(server.pid, flush=True)
 sys.stdin.read()
 """
@@ -62,7 +68,12 @@ async def test_an_administrator_can_purge_a_past_delete_a_room_and_lock_an_accou
         await alice.joined_rooms()
 
 
-def test_the_homeserver_ends_with_its_parent_even_when_that_is_killed(tmp_path: Path) -> None:
+def test_a_homeserver_that_cannot_start_says_why(tmp_path: Path) -> None:
+    with pytest.raises(MatrixError, match=r"did not start; its last words: .*no/name"):
+        Homeserver(tmp_path / "homeserver", extra={"server_name": "no/name"}).start()
+
+
+def test_a_homeserver_whose_port_is_taken_takes_another_and_it_ends_with_its_killed_parent(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
     parent = subprocess.Popen(
         [sys.executable, "-c", _PARENT, str(tmp_path / "homeserver")],

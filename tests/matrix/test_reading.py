@@ -1,6 +1,7 @@
 """Reading a real homeserver: what each request gives, and what a homeserver's habits must not do to us."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -327,3 +328,26 @@ async def test_an_alias_leads_to_the_room_it_points_to_now(people: People) -> No
         await alice.add_alias(other, alias)
         assert await reader.resolve(alias) == other
         assert await reader.resolve("not an alias") is None
+
+
+async def test_a_first_sync_may_be_out_of_date_and_joined_rooms_is_not(people: People) -> None:
+    alice = await people.register("alice")
+    async with reading(people.homeserver.url, alice) as reader:
+        chosen, _ = await first_sync(reader)
+        room = await alice.create_room("Joined in between")
+        again = await reader.sync(None, filter_id=chosen)
+        assert await reader.joined_rooms() == {room}
+        (update,) = (await reader.sync(again.next_batch, filter_id=chosen)).joined
+    assert update.room == room
+
+
+async def test_a_homeserver_that_lost_its_newest_past_is_noticed(people: People) -> None:
+    """A database restored from a backup counts on from an earlier event; Synapse itself says nothing of it."""
+    alice = await people.register("alice")
+    async with reading(people.homeserver.url, alice) as reader:
+        chosen, batch = await first_sync(reader)
+        assert not (await reader.sync(batch.next_batch, filter_id=chosen)).is_rewound
+        ahead = re.sub(r"^s\d+", "s999999999", batch.next_batch)
+        rewound = await reader.sync(ahead, filter_id=chosen)
+        assert rewound.is_rewound
+        assert not (await reader.sync(rewound.next_batch, filter_id=chosen)).is_rewound
