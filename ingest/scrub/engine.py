@@ -9,25 +9,22 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from ingest.scrub.gates import Gates, letter_runs
 from ingest.scrub.keywords import KeyName, key_names
-from ingest.scrub.model import RUNS, Finding, NameRule, Rule
+from ingest.scrub.model import Finding, NameRule, Rule
 from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import MARKER, OPEN_MARK
 
 ROUNDS: Final = 8
 """What one round uncovers for the next is nested; hostile nesting ends here, honest text needs one round and a look."""
 
-LETTERS: Final = re.compile("[a-z]+").findall
 KINDS: Final = {slot: slot.name.lower() for slot in Slot}
-WIDE: Final = -1
-"""Group of the literals that no text in ASCII has."""
-HEADED: Final = re.compile("(?<![a-z0-9])[a-z0-9]{14,}+").findall
-LONG_RUNS: Final = {run: re.compile(rf"[a-z0-9_\-]{{{run}}}").search for run in RUNS}
-ESCAPES: Final = re.compile(r"\\[nrtu]|%[0-9a-f]{2}|\\x[0-9a-f]{2}")
 CONTINUED: Final = re.compile(
     r"""["'`][ \t]*+(?:[+.&][ \t]*+\\?(?:\r?\n[ \t]*+)?|\\?\r?\n[ \t]*+[+.&]?[ \t]*+)["'`](?P<s>[A-Za-z0-9_\-+/=.~]{8,}+)(?=["'`])"""
     r"""|\\\r?\n[ \t]*+["']?(?P<t>[A-Za-z0-9_\-+/=.~]{8,}+)"""
 )
+HOLE: Final = "\0"
+HIDDEN: Final = re.compile("‹\0+›")
 DIGIT: Final = re.compile(r"[0-9]")
 
 
@@ -38,77 +35,31 @@ def fold(text: str) -> str:
 
 
 class Scrubber:
-    """A set of rules, indexed by their gates. Earlier rules name what several find."""
+    """A set of rules. Earlier rules name what several find."""
 
     def __init__(self, rules: Sequence[Rule | NameRule]) -> None:
-        self.rules = tuple(rules)
-        self.words: dict[str, int] = {}
-        parts: dict[tuple[int, str], int] = {}
-        self.heads: dict[str, int] = {}
-        self.masks = dict.fromkeys(RUNS, 0)
-        for at, rule in enumerate(self.rules):
-            bit = 1 << at
-            self.masks[rule.gate.run] |= bit
-            for word in rule.gate.words:
-                self.words[word] = self.words.get(word, 0) | bit
-            for part in rule.gate.parts:
-                key = (rule.gate.run if part.isascii() else WIDE, part)
-                parts[key] = parts.get(key, 0) | bit
-            for head in rule.gate.heads:
-                self.heads[head] = self.heads.get(head, 0) | bit
-        self.head_lengths = sorted({len(head) for head in self.heads})
-        self.word_set = frozenset(self.words)
-        self.parts = {run: tuple((part, mask) for (at, part), mask in parts.items() if at == run) for run in (*RUNS, WIDE)}
-
-    def open_rules(self, low: str) -> Iterator[Rule | NameRule]:
-        """The cheap tests first; the dearer a group of literals is, the rarer is the run that it needs."""
-        mask = closed = 0
-        groups = [self.parts[0]]
-        for run in RUNS[1:]:
-            if LONG_RUNS[run](low):
-                groups.append(self.parts[run])
-            else:
-                for longer in RUNS[RUNS.index(run) :]:
-                    closed |= self.masks[longer]
-                break
-        if not low.isascii():
-            groups.append(self.parts[WIDE])
-        for group in groups:
-            for part, bits in group:
-                if part in low:
-                    mask |= bits
-        words = set(LETTERS(low))
-        is_escaped = "\\" in low or "%" in low
-        plain = ESCAPES.sub(" ", low) if is_escaped else low
-        if is_escaped:
-            words.update(LETTERS(plain))
-        for word in self.word_set & words:
-            mask |= self.words[word]
-        if len(groups) > 1:
-            for run in HEADED(plain):
-                for length in self.head_lengths:
-                    mask |= self.heads.get(run[:length], 0)
-        mask &= ~closed
-        while mask:
-            lowest = mask & -mask
-            yield self.rules[lowest.bit_length() - 1]
-            mask ^= lowest
+        self.rules = tuple(rule for rule in rules if isinstance(rule, Rule))
+        self.name_rules = tuple(rule for rule in rules if isinstance(rule, NameRule))
+        self.gates = Gates([rule.gate for rule in self.rules])
 
     def find(self, text: str) -> list[Finding]:
         """Disjoint, in order."""
+        text = hide_markers(text)
         low = fold(text)
+        words = letter_runs(low)
         found: list[Finding] = []
-        names: list[KeyName] | None = None
-        for rule in self.open_rules(low):
-            if isinstance(rule, Rule):
-                found += apply(rule, text, low)
-            else:
-                if names is None:
-                    names = list(key_names(text, low))
-                found += apply_to_names(rule, names, text, low)
+        for at in self.gates.open(low, words):
+            rule = self.rules[at]
+            first = rule.pattern.search(low if rule.is_folded else text)
+            if first:
+                found += apply(rule, first, text, low)
+        names = list(key_names(text, low, words))
+        if names:
+            for name_rule in self.name_rules:
+                found += apply_to_names(name_rule, names, text, low)
         if not found:
             return found
-        if OPEN_MARK in text:
+        if "‹" in text:
             found = outside_markers(found, text)
         return merge(found)
 
@@ -125,16 +76,17 @@ class Scrubber:
         return text, total
 
 
-def apply(rule: Rule, text: str, low: str) -> Iterator[Finding]:
+def apply(rule: Rule, match: re.Match[str] | None, text: str, low: str) -> Iterator[Finding]:
+    """All finds from the first match on."""
     subject = low if rule.is_folded else text
     search, validate = rule.pattern.search, rule.validate
-    at = 0
-    while match := search(subject, at):
+    while match:
         at = match.start() + 1
         for start, end in validate(match, text):
             for finding in with_rest(rule.kind, start, end, text):
                 yield finding
                 at = max(at, finding.end)
+        match = search(subject, at)
 
 
 def apply_to_names(rule: NameRule, names: Iterable[KeyName], text: str, low: str) -> Iterator[Finding]:
@@ -174,9 +126,16 @@ def merge(found: list[Finding]) -> list[Finding]:
     return [finding for _, finding in merged]
 
 
+def hide_markers(text: str) -> str:
+    """Markers emptied, their length kept: the words in them are nobody's key words."""
+    if OPEN_MARK not in text:
+        return text
+    return MARKER.sub(lambda match: f"‹{HOLE * (len(match[0]) - 2)}›", text)
+
+
 def outside_markers(found: list[Finding], text: str) -> list[Finding]:
     """A marker is never part of a secret: a find that touches one is cut at it."""
-    marks = [match.span() for match in MARKER.finditer(text)]
+    marks = [match.span() for match in HIDDEN.finditer(text)]
     ends = [end for _, end in marks]
     kept = []
     for finding in found:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ingest.scrub.names import Slot, is_key_word, slot_of
-from ingest.scrub.words import KEY_WORD
+from ingest.scrub.words import GLUED_STEMS, STEM_WORDS, WIDE_STEMS
 
 LONGEST_NAME: Final = 64
 NAME_RIGHT: Final = re.compile(r"(?:[\w\-$]|\.(?=\w)){0,60}+")
@@ -26,20 +26,50 @@ class KeyName:
     """Written as an option: `--token`, `/password`."""
 
 
-def key_names(text: str, low: str) -> Iterator[KeyName]:
+def stems(low: str, words: set[bytes]) -> list[tuple[int, str]]:
+    """Every key word with its place, in order. Looking for the few that are there is cheaper than one pattern for all."""
+    present = [stem for stem in GLUED_STEMS if stem in low]
+    present += [word.decode() for word in STEM_WORDS & words]
+    if not low.isascii():
+        present += [stem for stem in WIDE_STEMS if stem in low]
+    hits = []
+    for stem in present:
+        at = low.find(stem)
+        while at >= 0:
+            hits.append((at, stem))
+            at = low.find(stem, at + len(stem))
+    if len(present) > 1:
+        hits.sort()
+    return hits
+
+
+def key_names(text: str, low: str, words: set[bytes]) -> Iterator[KeyName]:
     at = 0
-    for match in KEY_WORD.finditer(low):
-        if match.start() < at:
+    for place, stem in stems(low, words):
+        if place < at or is_inside_word(stem, place, text):
             continue
-        start, end = name_around(text, *match.span())
-        while end > match.end() and text[end - 1] in "-_":
+        first = place + len(stem)
+        start, end = name_around(text, place, first)
+        while end > first and text[end - 1] in "-_":
             end -= 1
         at = end
         name = text[start:end].strip("-$")
-        is_option = text[start:end].startswith("-") or (start > 0 and text[start - 1] == "/" and (start < 2 or text[start - 2] == " "))
+        is_option = text[start] == "-" or (start > 0 and text[start - 1] == "/" and (start < 2 or text[start - 2] == " "))
         slot = slot_of(name) if is_option else slot_here(name, text, start)
         if slot is not None:
             yield KeyName(name, start, end, slot, is_option)
+
+
+def is_inside_word(stem: str, start: int, text: str) -> bool:
+    """`path`, `author`, `monkeys`, `keyboard`: a stem that is no part of a name. Capitals are borders: `gitPat`."""
+    end = start + len(stem)
+    following = text[end : end + 1]
+    if stem == "key":
+        return following.isalpha() and following.islower() and text[end : end + 2] not in ("s ", "s:", "s=", "s\"", "s'", "s_")
+    if stem in GLUED_STEMS or not stem.isascii():
+        return False
+    before = text[start - 1] if start else ""
+    return (following.isalpha() and following.islower()) or (before.isalpha() and before.islower() and text[start].islower())
 
 
 def name_around(text: str, start: int, end: int) -> tuple[int, int]:

@@ -88,7 +88,6 @@ class NameRule:
     why: str
     find: Callable[[KeyName, str, str], Spans]
     """Gets the name, the text and its lower-cased copy."""
-    gate: Gate
     finds: tuple[str, ...]
     leaves: tuple[str, ...]
     worst: str

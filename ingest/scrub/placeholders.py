@@ -12,17 +12,20 @@ MARKER: Final = re.compile(r"‹redacted:[a-z0-9-]{1,60}›")
 
 MASK_SIGNS: Final = "*xX•●·∙█▪.…_#?-= "
 MASKED: Final = re.compile(r"\*{3}|x{5}|X{4}|[•●█]{2}|\.{3}|…|#{4}|_{4}|0{12}|(?:%2A){2}", re.I)
-REFERENCE: Final = re.compile(
+SIGN_REFERENCE: Final = re.compile(
     r"""
       [$%@#]?\{ | \{\{ | \$\( | \$\[ | <% | %\( | %\w+% $ | %[sdqvr]\b | %$
     | \$[A-Za-z_][\w:]*\W*$ | \$\$?[A-Za-z_]\w*(?:->|::|\[|\.) | \$env: | \$[0-9@*?]$
-    | [<\[(]?(?:your|my|the|some|insert|enter|put|paste|add|replace|set)[ _\-] | [<\[(].*[>\])]$ | <(?!\S*[0-9]\S*$) | &lt;
-    | (?:file|env|vault|ref|arn|op|keyring|secret|secrets|ssm|awssm|gcpsm|doppler|bws|pass|cmd|exec|literal|data|https?):
-    | \.{0,2}/(?:[A-Za-z.~_-][\w.~@-]{0,40}/){1,12} | \.{1,2}/ | ~/ | ~$ | /(?:run|etc|var|home|usr|opt|root|dev|tmp|mnt|srv|proc|secrets?)\b
-    | [A-Za-z]:\\
+    | [<\[(](?:your|my|the|some|insert|enter|put|paste|add|replace|set)[ _\-] | [<\[(].*[>\])]$ | <(?!\S*[0-9]\S*$) | &lt;
+    | \.{0,2}/(?:[A-Za-z.~_-][\w.~@-]{0,40}/){1,12} | \.{1,2}/ | ~/ | ~$
+    | /(?:run|etc|var|home|usr|opt|root|dev|tmp|mnt|srv|proc|secrets?)\b
     | \\[A-Za-z(\[{]*$ | \[A-Za-z | \[\^ | \\[wdsSWD]
     """,
     re.X,
+)
+WORD_REFERENCE: Final = re.compile(
+    r"(?:your|my|the|some|insert|enter|put|paste|add|replace|set)[ _\-]|[A-Za-z]:\\|"
+    r"(?:file|env|vault|ref|arn|op|keyring|secret|secrets|ssm|awssm|gcpsm|doppler|bws|pass|cmd|exec|literal|data|https?):"
 )
 CALL: Final = re.compile(r"(?:await |new |async )?[A-Za-z_$][\w$]*(?:(?:\.|\?\.|::|->)[A-Za-z_$][\w$]*)*!?(?:\(|\[(?![^\]]*\d{3}))")
 ATTRIBUTE: Final = re.compile(r"[A-Za-z_$][A-Za-z_$]*\d?(?:(?:\.|\?\.|::|->)[A-Za-z_$][A-Za-z_$]*\d?)+(?:\(.*)?")
@@ -68,13 +71,17 @@ DUMMY_WHOLE: Final = frozenset(
     user:pass user:password username:password admin:password p4ssw0rd passw0rd pa$$w0rd p@ssw0rd s3cr3t s3cret t0ps3cr3t
     """.split()
 )
-RAMP: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
-KEYBOARD: Final = "qwertzuiopasdfghjklyxcvbnm qwertyuiopasdfghjklzxcvbnm"
+ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+RAMPS: Final = re.compile("|".join(ALPHABET[at : at + 3] for at in range(len(ALPHABET) - 2)))
+PERIODS: Final = (1, 2, 3, 4, 5, 6, 8)
+DRAWN: Final = re.compile(r"(?=[^0-9]*+[0-9][^0-9]*+[0-9][^0-9]*+[0-9])[A-Za-z0-9+=_\-]{16,}+")
+TELLTALE: Final = re.compile(r"[xX]{4}|\*\*|__|---|0{6}|12345|abcd|example|your|token|secret|password|key|change|replace|insert|dummy|fake|sample|foo|test|here|redacted", re.I)
+"""Without one of these, a value that looks drawn is no placeholder, and the dearer tests are spared."""
 
 
 def is_ramp(low: str) -> bool:
     """`abcdefghij`, `1234567890`: counted or run down the alphabet, however often, as alphabets and fillers are."""
-    if len(low) < 5:
+    if len(low) < 5 or not RAMPS.search(low):
         return False
     codes = low[:64].encode("utf-32-le", "surrogatepass")[::4]
     steps = [after - before for before, after in pairwise(codes)]
@@ -85,7 +92,7 @@ def is_repeat(low: str) -> bool:
     """One short piece over and over: `aaaa`, `deadbeefdeadbeef`, `0000-0000`."""
     if len(set(low)) <= 2:
         return True
-    return any(len(low) >= 2 * n and low == (low[:n] * (len(low) // n + 1))[: len(low)] for n in (1, 2, 3, 4, 5, 8))
+    return any(low[n:] == low[:-n] for n in PERIODS if len(low) >= 2 * n)
 
 
 def is_mask(value: str) -> bool:
@@ -93,41 +100,47 @@ def is_mask(value: str) -> bool:
     return not stripped or (len(set(value)) <= 2 and len(value) >= 3) or bool(MASKED.search(value))
 
 
-def is_dummy(value: str) -> bool:
+def is_dummy(value: str, low: str) -> bool:
     """Built from words that stand for a credential: `your-api-key`, `CHANGE_ME`, `insert-client-secret-here`."""
-    low = value.lower()
     if low in DUMMY_WHOLE or "example" in low or "redacted" in low or "changeme" in low or "placeholder" in low:
         return True
     parts = PARTS.findall(value)
-    if not parts:
+    if not parts or sum(map(len, parts)) < 0.6 * len(value):
         return False
-    covered = sum(map(len, parts))
-    if covered < 0.6 * len(value):
-        return False
-    words = [part.lower() for part in parts]
-    letters = [word for word in words if not word.isdigit()]
-    if not letters:
-        return False
-    known = all(word in DUMMY for word in letters)
-    numbers = all(word in DUMMY_NUMBERS for word in words if word.isdigit())
-    return known and numbers
+    has_word = False
+    for part in parts:
+        if part.isdigit():
+            if part not in DUMMY_NUMBERS:
+                return False
+        elif part.lower() not in DUMMY:
+            return False
+        else:
+            has_word = True
+    return has_word
 
 
 def is_reference(value: str) -> bool:
-    return bool(REFERENCE.match(value) or FILE_NAME.fullmatch(value))
+    pattern = WORD_REFERENCE if value[0].isalnum() else SIGN_REFERENCE
+    return bool(pattern.match(value)) or ("." in value and bool(FILE_NAME.fullmatch(value)))
 
 
 def is_code(value: str) -> bool:
     """An unquoted value that a program computes: a call, an attribute, an index, an expression."""
-    return bool(CALL.match(value) or ATTRIBUTE.fullmatch(value) or CODE_WORD.match(value))
+    return bool(
+        ("(" in value or "[" in value) and CALL.match(value)
+        or ("." in value or ":" in value or ">" in value) and ATTRIBUTE.fullmatch(value)
+        or " " in value and CODE_WORD.match(value)
+    )
 
 
 def is_placeholder(value: str, *, quoted: bool = False) -> bool:
     """Quoted values are never code, but they may well be references and dummies."""
-    if OPEN_MARK in value or "‹" in value or "›" in value:
+    if DRAWN.fullmatch(value) and not TELLTALE.search(value) and len(set(value)) > 9:
+        return is_ramp(value.lower())
+    if "‹" in value or "›" in value:
         return True
     bare = value.strip(" \t\"'`")
     if not bare or is_mask(bare) or is_reference(bare) or (not quoted and is_code(bare)):
         return True
     low = bare.lower()
-    return is_ramp(low) or is_repeat(low) or is_dummy(bare)
+    return is_ramp(low) or is_repeat(low) or is_dummy(bare, low)

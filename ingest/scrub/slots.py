@@ -159,8 +159,6 @@ SENTENCE: Final = re.compile(r"[ \t]+[^\W\d_]{2,}")
 def is_credential(slot: Slot, value: Value, *, name: str, sign: str) -> bool:
     """`sign` is what stands between: `=`, `:`, `,`, `|`, `(`, ` ` or `is`, from the surest to the loosest."""
     text = value.text
-    if not value.quoted and (nested := NESTED.match(text)) and slot_of(nested[1]) is not None:
-        return False  # the inner name is judged on its own
     if len(text) < 3 or HASHED.match(text) or PUBLIC_VALUE.match(text) or is_placeholder(text, quoted=value.quoted):
         return False
     if not value.quoted and value.next in ("(", "["):

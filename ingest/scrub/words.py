@@ -27,21 +27,19 @@ def any_of(words: Iterable[str]) -> str:
     return f"{body}?" if is_atom else f"(?:{body})?"
 
 
-ASCII_STEMS: Final = (
-    "pass", "pwd", "pswd", "pw", "psk", "secret", "token", "key", "heslo", "hesla", "kennwort", "contrasen", "clave", "senha", "mdp", "haslo", "wachtwoord",
-    "losenord", "adgangskode", "kodeord", "salasana", "jelszo", "parol", "sifre", "sifra", "lozinka", "geslo", "slapta", "sandi", "geheimnis", "tajemstv",
-    "segredo", "segreto", "jeton", "bearer", "jwt", "pat", "hmac", "seed", "totp", "otp", "sess", "jsess", "sid", "klic", "schluessel", "cle", "chiave",
-    "klucz", "chave", "llave", "masterauth", "auth", "sas", "credential", "zaporka", "hemmelig", "sekret", "macaroon", "avain", "kulcs", "sleutel", "nyckel",
-)  # fmt: skip
+GLUED_STEMS: Final = ("pass", "secret", "token", "key", "pwd", "credential", "sessionid", "sessid", "heslo", "parol", "schluessel")
+"""Stems that stand in longer names without a border: `userpassword`, `apikey`."""
+STEM_WORDS: Final = frozenset(
+    word.encode()
+    for word in (
+        "pw pswd psk dbpw rootpw adminpw userpw bindpw hesla kennwort contrasena contrasenya clave senha mdp haslo wachtwoord losenord adgangskode kodeord "
+        "salasana jelszo sifre sifra lozinka geslo sandi geheimnis segredo segreto secreto jeton bearer jwt pat hmac seed seeds totp otp sid phpsessid klic "
+        "chiave klucz chave llave sas zaporka hemmelighet sekret macaroon avain kulcs sleutel nyckel masterauth auth slaptazodis tajemstvi cle parool"
+    ).split()
+)
+"""Stems that ordinary words hold as well: only with a border on both sides."""
 WIDE_STEMS: Final = (
     "contraseñ", "contraseñ", "hasło", "lösenord", "jelszó", "şifre", "šifra", "пароль", "парол", "гасло", "лозинк", "κωδικ", "パスワード", "暗証番号",
     "密码", "密碼", "口令", "비밀번호", "암호", "סיסמ", "klíč", "schlüssel", "clé", "ключ", "キー", "密钥", "密鑰", "令牌", "토큰", "токен", "секрет", "トークン", "nøgle",
     "nøkkel", "žeton", "mật khẩu", "كلمة المرور", "كلمة السر",
 )  # fmt: skip
-GATE_PARTS: Final = ("pass", "pwd", "pswd", "secret", "token", "key", "auth", "sess", "credential", "parol", "slapta", "tajemstv")
-GATE_WORDS: Final = (
-    "pw dbpw rootpw adminpw userpw bindpw psk heslo hesla kennwort contrasena contrasenya contrase clave senha mdp haslo wachtwoord losenord adgangskode kodeord salasana "
-    "jelszo sifre sifra lozinka geslo sandi geheimnis segredo segreto jeton bearer jwt pat hmac seed totp otp sid phpsessid klic schluessel cle chiave klucz chave "
-    "llave sas zaporka hemmelig sekret macaroon avain kulcs sleutel nyckel dbpsk wifipsk seeds klucze"
-)
-KEY_WORD: Final = re.compile(any_of((*ASCII_STEMS, *WIDE_STEMS)))

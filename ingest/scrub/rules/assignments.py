@@ -8,11 +8,10 @@ import re
 from typing import Final
 
 from ingest.scrub.keywords import KeyName
-from ingest.scrub.model import NOTHING, NameRule, Spans, gate
-from ingest.scrub.names import Slot
-from ingest.scrub.words import GATE_PARTS, GATE_WORDS, WIDE_STEMS
+from ingest.scrub.model import NOTHING, NameRule, Spans
+from ingest.scrub.names import Slot, slot_of
 from ingest.scrub.shapes import is_random
-from ingest.scrub.slots import Value, is_credential, read_value, whole
+from ingest.scrub.slots import NESTED, Value, is_credential, read_value, whole
 
 CLOSERS: Final = r"(?:\\{0,4}[\"'`]|[\])}”»“’*_]{1,3}(?=[\s=:\"'`|>]|$)|&(?:quot|\#34|\#39|apos);|</(?:b|strong|code|em|td|th|label|dt|span|key|name|kbd|p)>){0,3}+"
 SIGN: Final = re.compile(
@@ -66,6 +65,9 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
         return NOTHING
     if sign == "=" and sign_match["element"] and not text[:start].endswith(("<", "key>", "name>", ">", ":", '"', "'")):
         return NOTHING
+    nested = NESTED.match(text, sign_match.end())
+    if nested and slot_of(nested[1]) is not None:
+        return NOTHING  # the inner name is judged on its own
     value = read_value(text, sign_match.end())
     if value is None:
         return NOTHING
@@ -98,7 +100,6 @@ RULES: Final[tuple[NameRule, ...]] = (
     NameRule(
         name="assignment",
         why="Most credentials have no shape of their own; the name beside them is all there is.",
-        gate=gate(GATE_WORDS, *GATE_PARTS, *WIDE_STEMS),
         finds=(
             "DB_PASSWORD=⟦{chosen}⟧", "password: ⟦{signs:16}⟧", '{"client_secret": "⟦{alnum:40}⟧"}', "export APP_SECRET=⟦{b64:43}=⟧", 'userPassword: "⟦{weak}⟧"', "<password>⟦{lower:12}⟧</password>",
             "'password' => '⟦{chosen}⟧',", "heslo k wifi: ⟦{chosen}⟧", "Passwort: `⟦{signs:16}⟧`", "contraseña: ⟦{chosen}⟧", '<add key="CF_API_TOKEN" value="⟦{url64:40}⟧" />',

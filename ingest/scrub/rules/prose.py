@@ -11,7 +11,7 @@ from ingest.scrub.keywords import KeyName, name_around
 from ingest.scrub.model import NOTHING, NameRule, Rule, Spans, gate
 from ingest.scrub.names import Slot, slot_of
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.words import GATE_PARTS, GATE_WORDS, WIDE_STEMS, any_of
+from ingest.scrub.words import any_of
 from ingest.scrub.shapes import INNER_SIGNS, is_random, is_technical, looks_chosen
 from ingest.scrub.slots import Value, is_credential, read_value, whole
 
@@ -32,11 +32,16 @@ TELLING: Final = re.compile(
 )
 ADJACENT: Final = re.compile(r"[ \t]{1,12}(?=[\"'`„“«*\w])|[ \t]{0,12}(?:\r?\n){1,2}[ \t>]{0,6}(?=\S+[ \t]{0,12}(?:\r?\n|$))")
 OF_WHAT: Final = re.compile(r"['’]s?[ \t]{1,12}$|['’]s[ \t]{1,12}")
+FAR: Final = 240
+PROMISING: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|[A-Za-z]-[A-Za-z]")
+"""A value in a sentence has a digit, a sign or a quote, which most sentences have not."""
 CONTENDERS: Final = 6
 
 
 def sentence(key: KeyName, text: str, low: str) -> Spans:
     end, slot = key.end, key.slot
+    if not PROMISING.search(text, end, end + FAR):
+        return NOTHING
     if text[end : end + 2] in ("'s", "’s"):
         end += 2
         value = read_value(text, end + 1) if text[end : end + 1] == " " else None
@@ -136,7 +141,6 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
     NameRule(
         name="told-in-a-sentence",
         why="People tell passwords in sentences: the key word, some words about what it opens, a verb, the value.",
-        gate=gate(GATE_WORDS, *GATE_PARTS, *WIDE_STEMS),
         finds=(
             "the password is ⟦{chosen}⟧", "heslo k tomu je ⟦{lower:15}7⟧, nikomu ho nedávej", "Das Passwort für die Datenbank lautet ⟦{chosen}⟧", "I set the root password to ⟦{alnum:20}⟧", "password for the NAS is now ⟦{chosen}⟧",
             "la clave del servidor es ⟦{diceware:3}-76⟧", 'the password is "⟦{weak}⟧", all lower case', "le mot de passe est ⟦{chosen}⟧", "hasło to ⟦{chosen}⟧", "пароль от сервера ⟦{chosen}⟧", "password's ⟦{chosen}⟧ fyi",

@@ -12,7 +12,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "Secret and restricted keys and webhook secrets of Stripe, live or test, and services that copied its form.",
         r"(?:(?:[sr]k|ak|api|key|secret|tok|token|access|prv|priv|private|sec)_(?:live|test|prod|production|sandbox|dev|stag(?:e|ing)|eu|us)_|whsec_|re_(?=[A-Za-z0-9]{8}_))"
         r"(?P<b>[A-Za-z0-9_+/=]{14,}+)",
-        gate("whsec", "_live_", "_test_", "_prod", "_sandbox_", "_dev_", "_stag", "_eu_", "_us_", "re_"),
+        gate("whsec", "_live_", "_test_", "_prod", "_sandbox_", "re_"),
         ("STRIPE=⟦sk_live_{alnum:24}⟧", "⟦rk_test_{alnum:99}⟧", "hook ⟦whsec_{alnum:32}⟧", "resend ⟦re_{alnum:8}_{alnum:24}⟧"),
         ("stripe: sk_test_your_key", "whsec_...", "pk_live_{alnum:24}", "api_test_helpers_module_name"),
         first="skratpw",
@@ -67,7 +67,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "mail-key",
         "Keys of Mailchimp and the newer ones of Mailgun: hex digits with an ending of their own.",
         r"(?P<b>[a-f0-9]{32})-(?:us\d{1,2}|[a-f0-9]{8}-[a-f0-9]{8})(?![A-Za-z0-9\-])",
-        gate("us", "-", run=24),
+        gate("", "-", run=40),
         ("mailchimp ⟦{hex:32}-us14⟧", "⟦{hex:32}-{hex:8}-{hex:8}⟧"),
         ("{hex:32}-suffix",),
         worst="a" * 32 + "-",

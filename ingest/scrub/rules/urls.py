@@ -9,6 +9,7 @@ from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.rules.shape import not_placeholder
 from ingest.scrub.shapes import HEX, UUID, is_random, is_wordy, looks_chosen
 
+LONGEST_USERINFO: Final = 400
 USERINFO: Final = re.compile(r"(?P<user>[^\s:/@?#\"'<>`‹›\\]{0,128}):(?P<s>[^\s\"'<>`‹›]{1,256}?)@(?=[\w\[$%{*.-])")
 PORT: Final = re.compile(r"\d{1,5}(?=[/?#\s,]|$)")
 DUMMY_PASSWORDS: Final = frozenset("pass password passwd pwd secret token key xxx user username".split())
@@ -27,6 +28,8 @@ LOOSE_NAMES: Final = frozenset("key k code st state t sid policy ticket magic se
 
 def userinfo(match: re.Match[str], text: str) -> Spans:
     """The password reaches to the last @ before the host: people do not escape theirs."""
+    if text.find("@", match.end(), match.end() + LONGEST_USERINFO) < 0:
+        return NOTHING
     found = USERINFO.match(text, match.end())
     if not found:
         return NOTHING
