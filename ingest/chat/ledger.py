@@ -213,7 +213,7 @@ class _Book:
         if not isinstance(record, Said | Edited) or record.sender in rules.silent_senders:
             return
         family = record.target if isinstance(record, Edited) else record.event
-        if record.event in self._rows or self._is_buried(record.event) or self._is_buried(family):
+        if record.event in self._rows:
             return
         is_original = isinstance(record, Said)
         keeps = rules.keeps_notices or not record.content.is_notice
@@ -237,6 +237,7 @@ class _Book:
             self._touched[record.event] = None  # edits of this edit, if any wait, are invalid from now on
 
     def settle(self) -> None:
+        """Drop what is buried or forged, and let the newest of the rest win: the one place where both are judged."""
         for family in self._touched:
             members = [self._rows[event] for event in self._families.get(family, ()) if event in self._rows]
             for member in members:

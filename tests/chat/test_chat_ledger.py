@@ -82,6 +82,15 @@ def test_an_edit_of_another_type_or_of_an_edit_or_of_a_state_event_is_refused() 
     assert after([said("$m", "a", has_state_key=True), edited("$e", "$m", "b")]) == {"$m": "a"}
 
 
+def test_an_edit_of_an_edit_is_forgotten_whichever_comes_first() -> None:
+    records = [said("$m", "a"), edited("$e", "$m", "b"), edited("$f", "$e", "chained")]
+    for order in (records, records[::-1], [records[1], records[2], records[0]], [records[2], records[0], records[1]]):
+        kept = room()
+        for record in order:
+            kept.take([record])
+        assert kept.texts() == {"$m": "b"} and "chained" not in repr(kept.__dict__)
+
+
 def test_redacting_the_newest_edit_brings_back_the_one_before() -> None:
     history = [said("$m", "zero"), edited("$1", "$m", "one", ms=5), edited("$2", "$m", "two", ms=9)]
     assert after(history, [redacted("$2")]) == {"$m": "one"}
