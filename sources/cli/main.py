@@ -1,5 +1,6 @@
 """The program's way in: a table of commands, each loaded only when it is called, and the end of every run."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -104,6 +105,13 @@ def run(arguments: Sequence[str]) -> int:
         # The reader has gone. The interpreter must not try to write the rest when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.PIPE_CLOSED
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            tell_bug()
+            return Exit.BUG
+        place = error.filename or "the output"
+        click.echo(f"sources: {place}: cannot be written: {error.strerror} (make room, then run it again)", err=True)
+        return Exit.SOURCE_FAILED
     except Exception:  # noqa: BLE001 shown in full, and given a code of its own: Python's 1 would pass for "no hits"
         tell_bug()
         return Exit.BUG

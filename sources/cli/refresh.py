@@ -14,8 +14,6 @@ from sources.cli.exits import Exit
 from sources.cli.output import put_json
 from sources.cli.progress import Bars
 from sources.cli.report import exit_code, report_record, report_text
-from sources.cli.style import PLAIN, Style, one_line
-from sources.dry_run import Expected, dry_run
 from sources.status import configured
 
 
@@ -35,12 +33,7 @@ def command(invocation: Invocation, only: tuple[str, ...], *, is_full: bool, is_
     if only and is_full:
         raise click.UsageError("--full is about the whole index: leave --source out")
     if is_dry:
-        expected = asyncio.run(dry_run(invocation.config, only=only, is_full=is_full))
-        if invocation.as_json:
-            put_json(dry_record(expected))
-        else:
-            click.echo(dry_text(expected, invocation.style))
-        return Exit.FINE
+        return _rehearse(invocation, only, is_full=is_full)
     report = asyncio.run(_refresh(invocation, only, is_full=is_full))
     if invocation.as_json:
         put_json(report_record(report))
@@ -51,6 +44,18 @@ def command(invocation: Invocation, only: tuple[str, ...], *, is_full: bool, is_
     elif report.has_changed or report.vectors.pending or invocation.verbosity:
         _log(invocation, report)
     return exit_code(report)
+
+
+def _rehearse(invocation: Invocation, only: Sequence[str], *, is_full: bool) -> Exit:
+    from sources.cli.dry_report import dry_record, dry_text
+    from sources.dry_run import dry_run
+
+    expected = asyncio.run(dry_run(invocation.config, only=only, is_full=is_full))
+    if invocation.as_json:
+        put_json(dry_record(expected))
+    else:
+        click.echo(dry_text(expected, invocation.style))
+    return Exit.FINE
 
 
 async def _refresh(invocation: Invocation, only: Sequence[str], *, is_full: bool) -> Report:
@@ -98,35 +103,6 @@ def _log(invocation: Invocation, report: Report) -> None:
         failed=len(report.failed),
         embedded=report.vectors.embedded,
         pending=report.vectors.pending,
+        uncovered=len(report.uncovered),
         seconds=round(report.seconds, 2),
     )
-
-
-def dry_text(expected: Sequence[Expected], style: Style = PLAIN) -> str:
-    """Per source what would be read and what would go; unchanged files are only counted."""
-    lines = []
-    for one in expected:
-        counts = f"{len(one.put):,} to read, {len(one.gone):,} to remove, {one.unchanged:,} unchanged"
-        lines.append(style.paint(one.source, "bold") + f": {counts}")
-        if one.note:
-            lines.append(style.paint(f"  note: {one_line(one.note)}", "yellow"))
-        lines += [f"  + {one_line(path)}" for path in one.put]
-        lines += [f"  - {one_line(path)}" for path in one.gone]
-    return "\n".join(lines) or "No source is configured."
-
-
-def dry_record(expected: Sequence[Expected]) -> dict[str, object]:
-    """A contract: fields are added, never changed."""
-    return {
-        "version": 1,
-        "sources": [
-            {
-                "source": one.source,
-                "put": list(one.put),
-                "gone": list(one.gone),
-                "unchanged": one.unchanged,
-                "note": one.note,
-            }
-            for one in expected
-        ],
-    }

@@ -20,9 +20,7 @@ def exit_code(report: Report) -> Exit:
 
 def report_text(report: Report, *, style: Style = PLAIN, is_verbose: bool = False) -> str:
     """Empty when nothing happened, so that a timer's mail stays empty too; `is_verbose` shows unchanged sources."""
-    shown = [
-        one for one in report.sources if is_verbose or one.outcome is not Outcome.UNCHANGED or one.notes or one.skipped
-    ]
+    shown = [one for one in report.sources if is_verbose or one.outcome is not Outcome.UNCHANGED or one.notes]
     blocks = []
     if shown:
         blocks.append(

@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from index.model import NO_EMBEDDER
 from sources.cli.common import Invocation, common_options
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
@@ -60,10 +61,14 @@ def _tail(found: Status, style: Style) -> Iterator[str]:
         yield style.paint("no source is configured: add a [[repo]] or [[notes]] to the configuration", "yellow")
     if found.pending:
         yield style.paint(f"vectors: {found.pending:,} pending; the next refresh tries again", "yellow")
-    model = found.fingerprint.embedder if found.fingerprint else "none yet"
-    yield style.paint(
-        f"vectors: {found.vectors:,} of {model}; index: {found.size_bytes / 1e6:,.1f} MB, {found.file}", "dim"
-    )
+    kept = f"index: {found.size_bytes / 1e6:,.1f} MB, {found.file}"
+    yield style.paint(f"vectors: {_vectors(found)}; {kept}", "dim")
+
+
+def _vectors(found: Status) -> str:
+    if found.fingerprint is None:
+        return "none yet"
+    return "off" if found.fingerprint.embedder == NO_EMBEDDER else f"{found.vectors:,} of {found.fingerprint.embedder}"
 
 
 def age(duration_ms: int) -> str:

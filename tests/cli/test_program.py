@@ -132,6 +132,13 @@ def test_a_reader_that_goes_away_ends_the_run_without_a_word() -> None:
     assert ended.stderr == ""
 
 
+def test_a_full_disk_is_one_line_and_no_bug() -> None:
+    ended = run_with("import os\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\nprint('x' * 100_000)\nreturn 0")
+    assert ended.returncode == 3
+    assert ended.stderr.startswith("sources: the output: cannot be written: No space left on device (")
+    assert "Traceback" not in ended.stderr
+
+
 def test_output_that_the_terminal_cannot_spell_is_escaped() -> None:
     ended = run_with("print('› \\ud800')\nreturn 0", environment={"PYTHONIOENCODING": "ascii"})
     assert ended.returncode == 0
