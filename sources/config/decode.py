@@ -203,7 +203,8 @@ def _unknown(key: str, known: Mapping[str, Setting], at: str) -> Problem:
 
 def _quoted(key: str) -> str:
     """A key as it would be written in a dotted path."""
-    return key if key.isascii() and key.replace("-", "").replace("_", "").isalnum() else shown(key)
+    is_bare = key.isascii() and key.replace("-", "").replace("_", "").isalnum()
+    return key if is_bare and len(key) <= 40 else shown(key)
 
 
 def _without_none(type_: Any) -> Any:

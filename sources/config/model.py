@@ -160,7 +160,10 @@ class Log:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validate:
-    """`[repo.validate]`, `[notes.validate]`: rules for front matter. A fault stops that source before any write."""
+    """`[repo.validate]`, `[notes.validate]`: rules for front matter. A fault stops that source before any write.
+
+    This version checks these rules for sense and does not apply them yet; `sources check` says so.
+    """
 
     required: Annotated[tuple[str, ...], "Fields that each Markdown file must have."] = ()
     allowed: Annotated[Mapping[str, tuple[str, ...]], "Field to the values it may have."] = field(default_factory=dict)
@@ -213,7 +216,10 @@ class Notes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chat:
-    """`[chat]`: the rooms that the reader account is joined to. Without this table no chat is read."""
+    """`[chat]`: the rooms that the reader account is joined to. Without this table no chat is read.
+
+    This version checks the table and does not read chat yet; `sources check` says so.
+    """
 
     homeserver: Annotated[str, HTTP_URL, "Base URL of the reader's homeserver."]
     user: Annotated[str, USER, "The reader account; a token of another account is refused."]

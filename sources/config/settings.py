@@ -4,6 +4,7 @@ The subsystems know nothing of `sources.toml`; nothing else here knows how they 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,7 +76,8 @@ def source_timeout_s(repo: Repo, refresh: Refresh) -> float:
 def cutting_rules(repo: Repo) -> "Rules":
     from ingest.forge.documents import Rules
 
-    return Rules(sections=repo.sections) if repo.sections else Rules()
+    rules = Rules(max_bytes=repo.max_file_bytes)
+    return replace(rules, sections=repo.sections) if repo.sections else rules
 
 
 def repo_login(repo: Repo, credentials: Credentials) -> Callable[[], tuple[str, str]] | None:

@@ -119,6 +119,11 @@ def test_a_credential_is_tried_by_reading_it_and_never_shown(run: Check, tmp_pat
     assert "no-colon-in-it" not in result.stdout
 
 
+def test_a_setting_that_this_version_does_not_use_yet_is_told(run: Check) -> None:
+    told = verdicts(run('[chat]\nhomeserver = "https://localhost:9"\nuser = "@reader:localhost"', "--json"))
+    assert told["chat"] == "warn"
+
+
 def test_quiet_shows_what_fails_and_nothing_else(run: Check) -> None:
     assert run("", "--quiet").stdout == ""
     lines = run('[[repo]]\nname = "gone"\nurl = "no-such-folder"', "--quiet").stdout.splitlines()

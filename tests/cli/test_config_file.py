@@ -181,6 +181,11 @@ def test_a_secret_that_was_written_as_a_key_is_not_repeated() -> None:
     assert word not in line
 
 
+def test_a_key_of_any_length_makes_a_readable_line() -> None:
+    (line,) = refusal(f"{'k' * 9000} = 1")
+    assert len(line) < 300
+
+
 def test_what_is_not_toml_is_one_line_with_its_place() -> None:
     (line,) = refusal("state_dir = \n")
     assert line.startswith("sources.toml: is not TOML: ")
