@@ -1,12 +1,6 @@
-"""Cutting many texts into batches, and putting the results back in order. Pure, but for the stream at the end."""
+"""Cutting many texts into batches for one request each. Pure."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from itertools import islice
-from typing import TypeVar
-
-from index.embed.base import Embedded, Embedder, Role
-
-Key = TypeVar("Key")
+from collections.abc import Sequence
 
 
 def batches(sizes: Sequence[int], *, max_bytes: int, max_texts: int) -> list[list[int]]:
@@ -24,22 +18,3 @@ def batches(sizes: Sequence[int], *, max_bytes: int, max_texts: int) -> list[lis
         cut[-1].append(position)
         room -= sizes[position]
     return cut
-
-
-async def embed_stream(
-    embedder: Embedder, texts: Iterable[tuple[Key, str]], role: Role = Role.DOCUMENT, *, texts_at_once: int = 256
-) -> AsyncIterator[list[tuple[Key, Embedded]]]:
-    """A long run of texts in slices, so that each can be stored, shown as progress and survived before the next.
-
-    The slice is large enough to keep every core busy and small enough to lose little to a kill. Raises EmbedderError
-    when the embedder goes away; slices already given stay good.
-    """
-    for keyed in _slices(texts, texts_at_once):
-        embedded = await embedder.embed([text for _, text in keyed], role)
-        yield [(key, vector) for (key, _), vector in zip(keyed, embedded, strict=True)]
-
-
-def _slices(texts: Iterable[tuple[Key, str]], size: int) -> Iterator[list[tuple[Key, str]]]:
-    source = iter(texts)
-    while part := list(islice(source, size)):
-        yield part

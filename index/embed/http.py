@@ -16,7 +16,7 @@ from index.embed.transport import Patience, RefusedError, Transport, Unavailable
 from index.embed.truncation import TokenWatch
 from index.embed.vectors import cosine, unit_vector
 from index.embed.wire import WireError, endpoint, parse_reply, request_body
-from index.errors import EmbedderError
+from index.errors import CredentialError, EmbedderError
 
 _BATCH_TRIAL_TEXTS: Final = 16  # from here on batches have come back with worse vectors
 _SAME_TEXT_COSINE: Final = 0.999
@@ -68,7 +68,7 @@ class HttpEmbedder:
             if role is Role.DOCUMENT and not self._is_tried:
                 await self._try_batches()
             results = await self._embed(texts, role)
-        except (UnavailableError, WireError) as fault:
+        except (UnavailableError, WireError, CredentialError) as fault:
             reason = fault.reason if isinstance(fault, UnavailableError) else str(fault)
             self._breaker.failed(reason)
             raise self._error(reason) from fault

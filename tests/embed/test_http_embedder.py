@@ -13,7 +13,7 @@ from index.embed.http import HttpEmbedder
 from index.embed.transport import Transport
 from index.embed.vectors import cosine
 from index.embed.wire import endpoint
-from index.errors import EmbedderError
+from index.errors import CredentialError, EmbedderError
 from tests.embed.server import FakeEmbeddingServer, Fault
 
 DIMENSION = 8
@@ -247,3 +247,14 @@ async def test_the_key_goes_into_the_header_and_nowhere_else(
             await embedder.embed(["one"], Role.QUERY)
     assert f"authorization: bearer {key}" in server.headers[0].lower()
     assert key not in str(caught.value) + caplog.text + repr(settings)
+
+
+async def test_a_key_that_cannot_be_read_costs_the_vectors_and_not_the_search(
+    server: FakeEmbeddingServer, client: httpx.AsyncClient
+) -> None:
+    def missing() -> str:
+        raise CredentialError("embed-key: no such credential (put it into the credential directory)")
+
+    with pytest.raises(EmbedderError, match="no such credential"):
+        await embedder_for(server, client, replace(settings_for(server), api_key=missing)).embed(["one"], Role.QUERY)
+    assert server.requests == []

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from index.embed import EmbedSettings, Refusal, Role
 from index.embed.base import Kind
-from index.embed.batches import batches, embed_stream
+from index.embed.batches import batches
 from index.embed.breaker import Breaker
 from index.embed.factory import open_embedder
 from index.embed.hashing import HashingEmbedder
@@ -40,15 +40,6 @@ def test_every_text_is_in_one_batch_within_the_bounds(sizes: list[int], max_byte
     assert all(len(batch) == 1 or sum(sizes[at] for at in batch) <= max_bytes for batch in cut)
     flat = [sizes[at] for batch in cut for at in batch]
     assert flat == sorted(flat, reverse=True)
-
-
-async def test_a_stream_keeps_keys_with_their_texts_in_order() -> None:
-    keyed = [(number, f"word{number}") for number in range(10)]
-    embedder = HashingEmbedder()
-    slices = [part async for part in embed_stream(embedder, iter(keyed), texts_at_once=4)]
-    assert [len(part) for part in slices] == [4, 4, 2]
-    alone = await embedder.embed([text for _, text in keyed], Role.DOCUMENT)
-    assert [pair for part in slices for pair in part] == list(enumerate(alone))
 
 
 async def test_a_probe_tells_another_model_from_the_same_one() -> None:
