@@ -50,8 +50,9 @@ class Scrubber:
         found: list[Finding] = []
         for at in self.gates.open(low, words):
             rule = self.rules[at]
-            first = rule.pattern.search(low if rule.is_folded else text)
-            if first:
+            if rule.anchor:
+                found += apply_at_anchors(rule, rule.anchor, text, low)
+            elif first := rule.pattern.search(low if rule.is_folded else text):
                 found += apply(rule, first, text, low)
         names = list(key_names(text, low, words))
         if names:
@@ -89,6 +90,17 @@ def apply(rule: Rule, match: re.Match[str] | None, text: str, low: str) -> Itera
         match = search(subject, at)
 
 
+def apply_at_anchors(rule: Rule, anchor: re.Pattern[str], text: str, low: str) -> Iterator[Finding]:
+    at = 0
+    for place in anchor.finditer(low):
+        start = place.start()
+        if start >= at and (match := rule.pattern.match(text, start)):
+            for first, last in rule.validate(match, text):
+                for finding in with_rest(rule.kind, first, last, text):
+                    yield finding
+                    at = max(at, finding.end)
+
+
 def apply_to_names(rule: NameRule, names: Iterable[KeyName], text: str, low: str) -> Iterator[Finding]:
     at = 0
     for key in names:
@@ -113,6 +125,8 @@ def with_rest(kind: str, start: int, end: int, text: str) -> Iterator[Finding]:
 
 def merge(found: list[Finding]) -> list[Finding]:
     """Union of what overlaps, named by the find that came first; finds come in the order of the rules."""
+    if len(found) < 2:
+        return found
     order = sorted(range(len(found)), key=lambda at: (found[at].start, -found[at].end))
     merged: list[tuple[int, Finding]] = []
     for at in order:

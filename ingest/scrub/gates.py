@@ -65,9 +65,11 @@ class Gates:
             mask ^= lowest
 
     def with_runs(self, mask: int, low: str) -> int:
-        runs = LONG(low)
-        longest = max(map(len, runs), default=0)
-        if longest:
+        plain = ESCAPES.sub(" ", low) if "\\" in low or "%" in low else low
+        runs = LONG(plain)
+        longest = 0
+        if runs:
+            longest = max(map(len, runs))
             joined = " ".join(runs)
             for part, bits in self.run_parts:
                 if part in joined:
@@ -75,10 +77,9 @@ class Gates:
             for part, bits in self.far_parts:
                 if part in low:
                     mask |= bits
-        plain = ESCAPES.sub(" ", low) if "\\" in low or "%" in low else low
-        for run in HEADED(plain):
-            for length in self.head_lengths:
-                mask |= self.heads.get(run[:length], 0)
+            for run in HEADED(joined):
+                for length in self.head_lengths:
+                    mask |= self.heads.get(run[:length], 0)
         for need, bits in self.runs.items():
             if longest < need:
                 mask &= ~bits

@@ -71,8 +71,6 @@ DUMMY_WHOLE: Final = frozenset(
     user:pass user:password username:password admin:password p4ssw0rd passw0rd pa$$w0rd p@ssw0rd s3cr3t s3cret t0ps3cr3t
     """.split()
 )
-ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
-RAMPS: Final = re.compile("|".join(ALPHABET[at : at + 3] for at in range(len(ALPHABET) - 2)))
 PERIODS: Final = (1, 2, 3, 4, 5, 6, 8)
 DRAWN: Final = re.compile(r"(?=[^0-9]*+[0-9][^0-9]*+[0-9][^0-9]*+[0-9])[A-Za-z0-9+=_\-]{16,}+")
 TELLTALE: Final = re.compile(r"[xX]{4}|\*\*|__|---|0{6}|12345|abcd|example|your|token|secret|password|key|change|replace|insert|dummy|fake|sample|foo|test|here|redacted", re.I)
@@ -81,10 +79,10 @@ TELLTALE: Final = re.compile(r"[xX]{4}|\*\*|__|---|0{6}|12345|abcd|example|your|
 
 def is_ramp(low: str) -> bool:
     """`abcdefghij`, `1234567890`: counted or run down the alphabet, however often, as alphabets and fillers are."""
-    if len(low) < 5 or not RAMPS.search(low):
+    size = min(len(low), 64)
+    if size < 5 or not any(ord(low[at + 1]) - ord(low[at]) in (0, 1) for at in (0, size // 3, size // 2, size - 2)):
         return False
-    codes = low[:64].encode("utf-32-le", "surrogatepass")[::4]
-    steps = [after - before for before, after in pairwise(codes)]
+    steps = [ord(after) - ord(before) for before, after in pairwise(low[:size])]
     return sum(step in (0, 1) for step in steps) >= 0.75 * len(steps) and sum(step == 1 for step in steps) > 3
 
 

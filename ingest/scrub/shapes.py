@@ -9,6 +9,7 @@ UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
 HEX: Final = re.compile(r"(?:0x)?[0-9a-f]+", re.I)
 CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 LETTERS: Final = re.compile(r"[^\W\d_]+")
+DIGITS: Final = re.compile("[0-9]").findall
 INNER_SIGNS: Final = frozenset("!@#$%^&*+=?~")
 
 DATE_TIME: Final = re.compile(r"\d{1,4}[-./:]\d{1,2}(?:[-./:T]\d{1,4})?(?:T?\d{1,2}:\d\d\S*)?|\d{1,2}:\d\d\S*")
@@ -41,19 +42,14 @@ def is_wordy(text: str) -> bool:
 
 def is_random(text: str, least: int = 16) -> bool:
     """As a machine draws it: long enough, varied, and not words. A tie-breaker for a value in a named slot."""
-    if len(text) < least or len(set(text)) < 6:
+    distinct = len(set(text))
+    if len(text) < least or distinct < 6:
         return False
-    has_digit = any("0" <= c <= "9" for c in text)
-    has_letter = any(c.isalpha() for c in text)
-    if has_digit and has_letter:
-        digits = sum("0" <= c <= "9" for c in text)
-        return not (is_wordy(text) and digits < 0.1 * len(text)) and entropy(text) >= 2.3
-    if has_digit:
-        return False
-    has_both_cases = any(c.islower() for c in text) and any(c.isupper() for c in text)
-    if has_both_cases:
-        return not is_wordy(text) and entropy(text) >= 3.0
-    return False
+    digits = len(DIGITS(text))
+    if digits:
+        return bool(LETTERS.search(text)) and not (digits < 0.1 * len(text) and is_wordy(text))
+    has_both_cases = text.lower() != text != text.upper()
+    return has_both_cases and distinct > 8 and not is_wordy(text)
 
 
 def is_technical(text: str) -> bool:

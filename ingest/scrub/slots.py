@@ -165,7 +165,7 @@ def is_credential(slot: Slot, value: Value, *, name: str, sign: str) -> bool:
         return False
     if slot is Slot.PASSWORD:
         return is_password(value, name, sign)
-    if any(c.isspace() for c in text) or not TOKENISH.fullmatch(text):
+    if not TOKENISH.fullmatch(text):
         return False
     if is_technical(text):
         return False

@@ -86,8 +86,10 @@ def sign_of(match: re.Match[str]) -> str:
 
 def blank_separated(key: KeyName, value: Value, text: str) -> Spans:
     """`--token X`, `ENV API_KEY X`, `requirepass X`; elsewhere a blank is no sign, unless what follows was drawn."""
-    is_set = key.is_option or key.name.lower() in STANDING or bool(SETTERS.search(text, max(0, key.start - 90), key.start))
-    if is_set:
+    is_given = key.is_option or key.name.lower() in STANDING
+    if not is_given and not value.quoted and value.text.isalpha():
+        return NOTHING
+    if is_given or SETTERS.search(text, max(0, key.start - 90), key.start):
         sign = "=" if key.is_option or value.quoted else "-"
         return (whole(value, text),) if is_credential(key.slot, value, name=key.name, sign=sign) else NOTHING
     drawn = is_random(value.text, 20) and any(c.isdigit() for c in value.text) and value.text.count("/") < 3

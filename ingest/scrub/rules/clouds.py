@@ -17,7 +17,7 @@ def access_key(match: re.Match[str], text: str) -> Spans:
     if is_placeholder(match["s"], quoted=True) or len(set(match["b"])) < 6 or match["b"].isalpha() and is_word(match["b"]):
         return NOTHING
     spans = [match.span("s")]
-    pair = SECRET_AFTER_ID.search(text, match.end(), match.end() + FAR)
+    pair = SECRET_AFTER_ID.search(text, match.end("s"), match.end("s") + FAR)
     if pair and is_random(pair["s"], 40) and any(c.isupper() for c in pair["s"]):
         spans.append(pair.span("s"))
     return tuple(spans)
@@ -35,7 +35,6 @@ RULES: Final[tuple[Rule, ...]] = (
         gate(heads="akia asia abia acca a3t"),
         ("AWS_ACCESS_KEY_ID=⟦AKIA{base32:16}⟧", "| ⟦AKIA{base32:16}⟧ | ⟦{b64:40}⟧ |"),
         ("AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE", "AKIRA 1988", "`AKIA\\w{16}\\b` is a crude pattern"),
-        first="A",
         worst="AKIA",
         validate=access_key,
     ),
@@ -141,7 +140,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "vault-token",
         "The older form of the same: one letter, a full stop, 24 characters.",
         r"[sbr]\.(?P<b>[A-Za-z0-9]{24})(?![A-Za-z0-9_\-.])",
-        gate("s b r", run=24),
+        gate("", "s.", "b.", "r.", run=24),
         ("VAULT_TOKEN=⟦s.{alnum:24}⟧",),
         ("r.transformation_of_everything",),
         worst="s.",
@@ -174,7 +173,7 @@ RULES: Final[tuple[Rule, ...]] = (
             START + r"(?P<s>SWMTKN-1-[a-z0-9]{40,60}-[a-z0-9]{20,30}|K10[a-f0-9]{64}::(?:server|node|[a-z0-9]{6})[:.][A-Za-z0-9.]{16,80}|"
             r"[a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9.])"
         ),
-        gate=gate("swmtkn kubeadm bootstrap k", "--token", run=16),
+        gate=gate("swmtkn kubeadm bootstrap", "--token", heads="k10", run=16),
         finds=(
             "docker swarm join --token ⟦SWMTKN-1-{lower:50}-{lower:25}⟧ 10.0.0.1:2377",
             "kubeadm join 10.0.0.1:6443 --token ⟦{lower:6}.{lower:16}⟧ --discovery-token-ca-cert-hash sha256:{hex:64}",

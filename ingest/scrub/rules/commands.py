@@ -332,7 +332,10 @@ RULES: Final[tuple[Rule, ...]] = (
         name="sql-password",
         kind="password",
         why="Statements that set a password.",
-        pattern=re.compile(r"(?:identified[ \t]{1,8}(?:with[ \t]{1,8}[\w'\"]{1,40}[ \t]{1,8})?(?:by|as)(?:[ \t]{1,8}password)?|(?:with[ \t]{1,8})?(?:encrypted[ \t]{1,8}|unencrypted[ \t]{1,8})?password(?:[ \t]{0,8}\(|[ \t]{0,8}=|[ \t]{1,8}for[ \t]{1,8}\S{1,60}[ \t]{0,8}=|(?=[ \t]))|set[ \t]{1,8}password[^;\n]{0,80}=)[ \t]{0,8}n?(?:password\()?['\"](?P<s>[^'\"\r\n]{3,128})['\"]"),
+        pattern=re.compile(
+            r"(?:identified[ \t]{1,8}(?:with[ \t]{1,8}[\w'\"]{1,40}[ \t]{1,8})?(?:by|as)(?:[ \t]{1,8}password)?|password(?:[ \t]{0,8}[(=]|[ \t]{1,8}for[ \t]{1,8}\S{1,60}[ \t]{0,8}=|(?=[ \t])))"
+            r"[ \t]{0,8}n?(?:password\()?['\"](?P<s>[^'\"\r\n]{3,128})['\"]"
+        ),
         gate=gate("identified password"),
         finds=("GRANT ALL ON app.* TO 'app'@'%' IDENTIFIED BY '⟦{chosen}⟧';", "ALTER USER app WITH PASSWORD '⟦{alnum:18}⟧';", "CREATE LOGIN web WITH PASSWORD = '⟦{chosen}⟧'"),
         leaves=("ALTER USER app WITH PASSWORD '<password>';", "IDENTIFIED BY 'password'"),

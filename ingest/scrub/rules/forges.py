@@ -42,7 +42,6 @@ RULES: Final[tuple[Rule, ...]] = (
         gate(heads="atbb atatt3 atctt3 atoatt"),
         ("bitbucket: ⟦ATBB{alnum:32}⟧", "JIRA_TOKEN=⟦ATATT3xFfGF0{url64:170}⟧"),
         ("ATBB is how they begin",),
-        first="A",
         worst="ATBB",
         validate=drawn(16),
     ),

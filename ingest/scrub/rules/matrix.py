@@ -65,7 +65,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="matrix-recovery-key",
         why="Opens the secret storage, and with it all encrypted history. 8B 01 makes each begin with EsT or EsU.",
         pattern=re.compile(
-            r"(?<![0-9A-Za-z])(?P<s>Es[TU][1-9A-HJ-NP-Za-km-z](?:[ \t\u00a0]{1,3}[1-9A-HJ-NP-Za-km-z]{1,4}){9,11}+|Es[TU][1-9A-HJ-NP-Za-km-z]{40,47}+)(?![0-9A-Za-z])"
+            r"(?P<s>Es[TU](?<![0-9A-Za-z]Es[TU])[1-9A-HJ-NP-Za-km-z](?:[ \t\u00a0]{1,3}[1-9A-HJ-NP-Za-km-z]{1,4}){9,11}+|Es[TU](?<![0-9A-Za-z]Es[TU])[1-9A-HJ-NP-Za-km-z]{40,47}+)(?![0-9A-Za-z])"
         ),
         gate=gate("", "est", "esu"),
         finds=("Recovery key: ⟦{recovery: }⟧\nKeep it safe.", "(⟦{recovery}⟧)", "obnovovací klíč je ⟦{recovery: }⟧"),

@@ -7,9 +7,9 @@ quoted right after the verb.
 import re
 from typing import Final
 
-from ingest.scrub.keywords import KeyName, name_around
+from ingest.scrub.keywords import KeyName
 from ingest.scrub.model import NOTHING, NameRule, Rule, Spans, gate
-from ingest.scrub.names import Slot, slot_of
+from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.words import any_of
 from ingest.scrub.shapes import INNER_SIGNS, is_random, is_technical, looks_chosen
@@ -35,6 +35,7 @@ OF_WHAT: Final = re.compile(r"['’]s?[ \t]{1,12}$|['’]s[ \t]{1,12}")
 FAR: Final = 240
 PROMISING: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|[A-Za-z]-[A-Za-z]")
 """A value in a sentence has a digit, a sign or a quote, which most sentences have not."""
+LONGEST_BEFORE: Final = 200
 CONTENDERS: Final = 6
 
 
@@ -99,19 +100,20 @@ def adjacent(slot: Slot, end: int, text: str) -> Spans:
 
 BEFORE: Final = re.compile(
     r"(?:[ \t]{1,12}(?:is|was|as|for|to be|je|byl[oay]?|bude|jako|ist|war|als|es|era|como|para|est|comme|è|come|é|jest|jako|är|er|som|on|это|как|=|-|–|—|\()|,)[ \t]{1,12}"
-    r"(?:(?:the|a|my|our|your|its|that's|this is|new|root|admin|wifi|das|dein|unser|mein|el|la|le|su|tu|mi|o|a|to|moje|naše|tvoje|tam|tím|het|il|lo|mon|ton|notre|votre|meu|sua|мой|наш)[ \t]{1,12}){0,3}"
+    r"(?:(?:the|a|my|our|your|its|that's|this is|new|root|admin|wifi|das|dein|unser|mein|el|la|le|su|tu|mi|o|a|to|moje|naše|tvoje|tam|tím|het|il|lo|mon|ton|notre|votre|meu|sua|мой|наш)[ \t]{1,12}){0,3}$"
 )
 
 
-def named_after(match: re.Match[str], text: str) -> Spans:
+def named_after(key: KeyName, text: str, low: str) -> Spans:
     """`X is the password`, `try X as the password`."""
-    if slot_of(text[match.start("key") : name_around(text, match.start("key"), match.end("key"))[1]]) is not Slot.PASSWORD:
+    if key.slot is not Slot.PASSWORD or not PROMISING.search(text, max(0, key.start - LONGEST_BEFORE), key.start):
         return NOTHING
-    end = match.start()
-    begin = end
-    floor = max(0, end - 130)
-    while begin > floor and not text[begin - 1].isspace():
-        begin -= 1
+    before = BEFORE.search(low, max(0, key.start - 60), key.start)
+    if not before:
+        return NOTHING
+    end = before.start()
+    begin = max(text.rfind(blank, max(0, end - 130), end) for blank in " \t\r\n\u00a0") + 1
+    begin = max(begin, end - 130, 0)
     raw = text[begin:end]
     stripped = raw.strip("\"'`“”„»«*_(),:")
     quoted = bool(raw) and raw[0] in "\"'`“„«*"
@@ -120,7 +122,7 @@ def named_after(match: re.Match[str], text: str) -> Spans:
     begin += raw.index(stripped)
     value = Value(stripped, begin, begin + len(stripped), quoted, False, " ")
     good = is_strong(stripped) or (looks_chosen(stripped, 6) and is_credential(Slot.PASSWORD, value, name="", sign="is"))
-    return (whole(value, text),) if good else NOTHING
+    return ((value.start, value.end),) if good else NOTHING
 
 
 LOGINS: Final = (
@@ -153,17 +155,13 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
         worst="password is ",
         find=sentence,
     ),
-    Rule(
+    NameRule(
         name="named-after",
-        kind="password",
         why="The other order: the value first, then what it is.",
-        pattern=re.compile(BEFORE.pattern + r"(?P<key>pass(?:word|phrase|wort|e)?|pwd?|heslo|hesla|heslem|kennwort|contraseña|contrasena|clave|senha|hasło|haslo|mot de passe|wachtwoord|lösenord|passord|пароль)(?![a-z0-9_])"),
-        gate=gate("pw pwd heslo heslem kennwort contrase clave senha haslo wachtwoord", "pass", "hasło", "lösenord", "пароль"),
         finds=("try ⟦{chosen}⟧ as the password", "⟦{chosen}⟧ is the password", "použij ⟦{chosen}⟧ jako heslo", "⟦{signs:14}⟧ ist das Passwort"),
         leaves=("what is the password", "a boarding pass, a season pass, a mountain pass", "send it as a password", "utf-8 is the password encoding"),
         worst=" is the ",
-        validate=named_after,
-        is_folded=True,
+        find=named_after,
     ),
     Rule(
         name="user-and-password",

@@ -1,5 +1,6 @@
 """Tokens of payment, mail, AI, monitoring and other services that give them a prefix."""
 
+import re
 from typing import Final
 
 from ingest.scrub.checksums import is_grafana_checked
@@ -36,7 +37,6 @@ RULES: Final[tuple[Rule, ...]] = (
         gate("sk"),
         ("OPENAI_API_KEY=⟦sk-{alnum:20}T3BlbkFJ{alnum:20}⟧", "⟦sk-proj-{url64:74}T3BlbkFJ{url64:74}⟧", "use ⟦sk-ant-api03-{url64:93}AA⟧ for now"),
         ("task-notification", "risk-assessment-summary-template", "OPENAI_API_KEY=sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "sk-learn-contrib-estimators-page"),
-        first="s",
         worst="sk-",
         kind="ai-api-key",
     ),
@@ -63,15 +63,16 @@ RULES: Final[tuple[Rule, ...]] = (
         worst="SG.",
         validate=not_placeholder,
     ),
-    token(
-        "mail-key",
-        "Keys of Mailchimp and the newer ones of Mailgun: hex digits with an ending of their own.",
-        r"(?P<b>[a-f0-9]{32})-(?:us\d{1,2}|[a-f0-9]{8}-[a-f0-9]{8})(?![A-Za-z0-9\-])",
-        gate("", "-", run=40),
-        ("mailchimp ⟦{hex:32}-us14⟧", "⟦{hex:32}-{hex:8}-{hex:8}⟧"),
-        ("{hex:32}-suffix",),
+    Rule(
+        name="mail-key",
+        kind="mail-key",
+        why="Keys of Mailchimp and the newer ones of Mailgun: hex digits with an ending of their own.",
+        pattern=re.compile(r"(?P<s>[a-f0-9]{32}-(?<![0-9A-Za-z_].{33})(?:us\d{1,2}|[a-f0-9]{8}-[a-f0-9]{8})(?![A-Za-z0-9\-]))"),
+        gate=gate("us", "-", run=40),
+        finds=("mailchimp ⟦{hex:32}-us14⟧", "⟦{hex:32}-{hex:8}-{hex:8}⟧"),
+        leaves=("{hex:32}-suffix",),
         worst="a" * 32 + "-",
-        first="a-f0-9",
+        validate=not_placeholder,
     ),
     token(
         "monitoring-token",

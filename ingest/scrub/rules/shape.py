@@ -8,6 +8,7 @@ from typing import Final
 from ingest.scrub.model import NOTHING, Gate, Rule, Spans, Validator, gate, secret_group
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.shapes import is_random
+from ingest.scrub.words import any_of
 
 START: Final = r"(?:(?<![0-9A-Za-z_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=__))"
 """A token begins where no letter or digit stands before it, an escaped line end or percent escape apart."""
@@ -45,15 +46,15 @@ def token(
 ) -> Rule:
     """A format that begins with a prefix of its own. `shape` has the group `b` for the part that was drawn.
 
-    `first` are the characters that it may begin with, where the gate does not begin with them; they are looked at
-    before the borders, which cost more.
+    The gate's literals are how it begins, unless `first` says with which characters it does.
     """
-    heads = first or "".join(sorted({c for literal in (*opens.words, *opens.parts, *opens.heads) for c in (literal[0], literal[0].upper())}))
+    literals = (*opens.words, *opens.parts, *opens.heads)
     return Rule(
         name=name,
         kind=kind or name,
         why=why,
-        pattern=re.compile(f"(?=[{heads}]){START}(?P<s>{shape})"),
+        pattern=re.compile(f"{f'(?=[{first}])' if first else ''}{START}(?P<s>{shape})"),
+        anchor=None if first else re.compile(any_of(literals)),
         gate=replace(opens, run=opens.run or 16),
         finds=finds,
         leaves=leaves,

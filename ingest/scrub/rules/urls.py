@@ -113,7 +113,7 @@ RULES: Final[tuple[Rule, ...]] = (
             r"(?:hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/(?:[A-Z][A-Z0-9]{5,15}/){1,2}(?:[A-Z0-9]{6,22}/){0,2}|"
             r"discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{10,22}/|hooks\.zapier\.com/hooks/catch/\d{3,12}/(?:v\d/)?|maker\.ifttt\.com/(?:trigger/[^/\s]{1,60}/(?:json/)?with/key|use)/|"
             r"\.office(?:365)?\.com/webhookb?2?/[0-9a-f\-]{36}@[0-9a-f\-]{36}/(?:IncomingWebhook|[A-Za-z]{3,30})/|outlook\.office\.com/webhook/[0-9a-f\-]{36}@[0-9a-f\-]{36}/IncomingWebhook/|"
-            r"open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/|hook\.(?:[a-z]{2}\d\.)?(?:make\.com|integromat\.com)/|hc-ping\.com/|(?:[a-z0-9\-]{1,30}\.)?pipedream\.net/|"
+            r"open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/|hook\.(?:[a-z]{2}\d\.)?(?:make\.com|integromat\.com)/|hc-ping\.com/|pipedream\.net/|"
             r"events\.pagerduty\.com/integration/|alert\.victorops\.com/integrations/[^\s/]{1,40}/[^\s/]{1,20}/alert/|api\.opsgenie\.com/v1/json/[a-z]{1,20}\?apiKey=|hooks\.nabu\.casa/|"
             r"chat\.googleapis\.com/v1/spaces/[A-Za-z0-9_\-]{5,20}/messages\?key=|api\.telegram\.org/(?:file/)?bot|hooks\.airtable\.com/workflows/v1/genericWebhook/[A-Za-z0-9]{10,20}/[A-Za-z0-9]{10,20}/|"
             r"webhook\.site/|ntfy\.sh/(?=[A-Za-z0-9_\-]{24})|requestbin\.[a-z]{2,5}/|api\.render\.com/deploy/srv-[a-z0-9]{10,30}\?key=|"
