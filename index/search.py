@@ -28,6 +28,7 @@ from index.text.words import Keys
 
 LEXICAL: Final = "bm25"
 NEAREST: Final = "vec"
+_TRUSTED_PLACES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,7 @@ class Searcher:
             if ranked.chunk in stored:
                 by_corpus.setdefault(stored[ranked.chunk].corpus, []).append(ranked)
         return [
-            WeightedRanking(LEXICAL, one.number, one.lexical),
+            WeightedRanking(LEXICAL, one.number, one.lexical, _trust(one.lexical)),
             *(
                 WeightedRanking(f"{NEAREST} {corpus}", one.number, places, self._settings.vector_weight[corpus])
                 for corpus, places in by_corpus.items()
@@ -222,6 +223,14 @@ class Searcher:
             if floor is not None and any(ranked.chunk == chunk and ranked.score >= floor for ranked in one.nearest):
                 return False
         return True
+
+
+def _trust(lexical: Sequence[Ranked]) -> float:
+    """What the lexical ranking of a text counts: the share of the question that its best places have.
+
+    A question in other words, or in another language, meets chunks by its small words alone; their order says little.
+    """
+    return max((ranked.coverage for ranked in lexical[:_TRUSTED_PLACES]), default=1.0)
 
 
 def _without_copies(candidates: Sequence[_Candidate]) -> list[_Candidate]:

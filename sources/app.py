@@ -3,9 +3,11 @@
 Nothing else knows all subsystems. What only a refresh needs is imported when one is put together.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from index.embed.base import Embedder, EmbedderIdentity, EmbedSettings, Kind
@@ -154,7 +156,25 @@ async def run_refresh(
             embedder=embedder,
             progress=progress or Progress(),
         )
-    return report if fault is None else replace(report, vectors=replace(report.vectors, fault=fault))
+    if fault is not None:
+        report = replace(report, vectors=replace(report.vectors, fault=fault))
+    return report if only else replace(report, uncovered=await asyncio.to_thread(_tidied, config))
+
+
+def _tidied(config: Config) -> tuple[str, ...]:
+    """Drop clones that belong to no source any more; returns the folders of Markdown that no source covers."""
+    if config.repo:
+        from ingest.forge.clone import clone_name, forget_others
+
+        forget_others(clones_folder(config), {clone_name(repo.name, repo.url) for repo in config.repo})
+    if not config.notes:
+        return ()
+    from ingest.forge.coverage import coverage
+    from sources.config.settings import notes_settings
+
+    roots = [Path(repo.url) for repo in config.repo if repo.url.startswith("/")]
+    found = coverage([notes_settings(notes) for notes in config.notes], elsewhere=roots)
+    return tuple(f"{one.root / one.folder}: {one.count} Markdown files" for one in found)
 
 
 def workers(config: Config, credentials: Credentials, *, only: Sequence[str] = ()) -> "list[Worker]":

@@ -13,7 +13,7 @@ import aiosqlite
 
 from index.model import Chunk, ChunkId, Document, DocumentId, SourceId, Span
 from index.text.parts import embedding_text
-from index.text.searchable import Searchable
+from index.text.searchable import Searchable, embedded_title
 
 LABELS = ("tags", "area", "confidence")
 """Fields of the front matter that become rows of `document_label`; the name there is the operator's."""
@@ -58,7 +58,7 @@ async def put(
     await remove_chunks(connection, gone)
     added = changed = 0
     for item in indexed:
-        digest = _digest(document, item, salt)
+        digest = _digest(item, salt)
         known = stored.get(item.chunk.id)
         if known is None:
             key = await _next_chunk_key(connection, source_key)
@@ -212,16 +212,15 @@ async def _put_senders(connection: aiosqlite.Connection, key: int, chunk: Chunk)
 
 def _parts(document: Document, item: Searchable) -> list[tuple[Span, bytes]]:
     spans = item.chunk.parts or (Span(0, len(item.chunk.text)),)
-    return [(span, _hash(embedding_text(document.title, item.chunk, span))) for span in spans]
+    return [(span, _hash(embedding_text(embedded_title(document), item.chunk, span))) for span in spans]
 
 
-def _digest(document: Document, item: Searchable, salt: str) -> bytes:
+def _digest(item: Searchable, salt: str) -> bytes:
     chunk = item.chunk
     parts = dumps([[span.start, span.end] for span in chunk.parts])
     messages = dumps([[m.event, m.sender, m.sent_ms, m.span.start, m.span.end] for m in chunk.messages])
     return _hash(
         salt,
-        document.title,
         item.title,
         chunk.text,
         item.keys,

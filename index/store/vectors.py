@@ -72,7 +72,7 @@ async def pending_count(connection: aiosqlite.Connection) -> int:
 async def pending(connection: aiosqlite.Connection, *, after: int, limit: int) -> list[PendingPart]:
     """The next parts without a vector whose key is greater than `after`, by key."""
     rows = await connection.execute_fetchall(
-        "SELECT part_key, part.chunk_key, part.digest, document.title, chunk.heading,"
+        "SELECT part_key, part.chunk_key, part.digest, iif(document.room IS NULL, document.title, ''), chunk.heading,"
         " substr(chunk.body, first + 1, past - first)"
         " FROM part JOIN chunk USING (chunk_key) JOIN document USING (document_key)"
         " WHERE cell IS NULL AND refusal IS NULL AND part_key > ? ORDER BY part_key LIMIT ?",

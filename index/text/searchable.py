@@ -42,3 +42,8 @@ def title_line(document: Document, chunk: Chunk) -> str:
         return ""
     steps = dict.fromkeys((document.path or "", document.title, *chunk.heading))
     return "\n".join(step for step in steps if step)
+
+
+def embedded_title(document: Document) -> str:
+    """What stands before each embedded part. A room's name does not: a new name would make every window new."""
+    return "" if document.corpus is Corpus.CHAT else document.title

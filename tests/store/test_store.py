@@ -16,7 +16,7 @@ from index.text.searchable import searchable
 
 DOCS = SourceId("repo:docs")
 FINGERPRINT = Fingerprint(
-    schema=1, scrubber=1, chunker=1, words=1, languages=("en",), embedder="off", dimension=0, query_prefix="",
+    schema=1, scrubber=1, chunker=1, words=1, languages=("en",), embedder="e5", dimension=384, query_prefix="",
     document_prefix="",
 )  # fmt: skip
 
@@ -178,11 +178,17 @@ async def test_another_fingerprint_says_what_differs(store: Store) -> None:
         await store.save_fingerprint(FINGERPRINT)
     await store.check_fingerprint(FINGERPRINT)
     await store.check_fingerprint(replace(FINGERPRINT, scrubber=2))
-    with pytest.raises(ReindexNeededError, match=r"reindex needed: dimension: 0 -> 384 .*--full"):
-        await store.check_fingerprint(replace(FINGERPRINT, dimension=384))
+    with pytest.raises(ReindexNeededError, match=r"reindex needed: dimension: 384 -> 768 .*--full"):
+        await store.check_fingerprint(replace(FINGERPRINT, dimension=768))
 
 
 def test_a_trigger_stays_one_statement() -> None:
     trigger = "CREATE TRIGGER t AFTER INSERT ON a BEGIN\n SELECT 1;\n SELECT 2;\nEND;"
     script = f"CREATE TABLE a(b); -- c;\n{trigger}\nDROP TABLE a;"
     assert [text.split()[1] for text in statements(script)] == ["TABLE", "TRIGGER", "TABLE"]
+
+
+async def test_an_index_without_vectors_takes_any_embedder(store: Store) -> None:
+    async with store.transaction():
+        await store.save_fingerprint(replace(FINGERPRINT, embedder="off", dimension=0))
+    await store.check_fingerprint(FINGERPRINT)
