@@ -6,11 +6,11 @@ a literal, and rounds are few. A second round sees the text as it will be stored
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ingest.scrub.gates import Gates, letter_runs
-from ingest.scrub.keywords import KeyName, key_names
+from ingest.scrub.keywords import key_names
 from ingest.scrub.model import Finding, NameRule, Rule
 from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import MARKER, OPEN_MARK
@@ -50,31 +50,53 @@ class Scrubber:
         found: list[Finding] = []
         for at in self.gates.open(low, words):
             rule = self.rules[at]
-            if rule.anchor:
-                found += apply_at_anchors(rule, rule.anchor, text, low)
+            if rule.is_anchored:
+                found += apply_at(rule, self.gates.places(at, low, words), text, low)
             elif first := rule.pattern.search(low if rule.is_folded else text):
                 found += apply(rule, first, text, low)
-        names = list(key_names(text, low, words))
-        if names:
-            for name_rule in self.name_rules:
-                found += apply_to_names(name_rule, names, text, low)
+        found += self.find_by_names(text, low, words)
         if not found:
             return found
         if "‹" in text:
             found = outside_markers(found, text)
         return merge(found)
 
-    def rounds(self, text: str) -> tuple[str, list[Finding]]:
-        """The scrubbed text, and everything found in the coordinates of the text that was given."""
+    def find_by_names(self, text: str, low: str, words: set[bytes]) -> Iterator[Finding]:
+        """The first rule that finds something beside a name has found it; a name inside a value is none."""
+        at = 0
+        for key in key_names(text, low, words):
+            if key.start < at:
+                continue
+            for rule in self.name_rules:
+                spans = rule.find(key, text, low)
+                for start, end in spans:
+                    for finding in with_rest(KINDS[key.slot], start, end, text):
+                        yield finding
+                        at = max(at, finding.end)
+                if spans:
+                    break
+
+    def scrub(self, text: str) -> str:
+        for _ in range(ROUNDS):
+            found = self.find(text)
+            if not found:
+                break
+            text = replace(text, found)
+        return text
+
+    def explain(self, text: str) -> list[Finding]:
+        """Everything that `scrub` replaces, in the coordinates of the text that was given."""
         total: list[Finding] = []
         for _ in range(ROUNDS):
             found = self.find(text)
             if not found:
                 break
-            shifts = Shifts(total)
-            total = merge([*total, *map(shifts.back, found)])
             text = replace(text, found)
-        return text, total
+            if total:
+                shifts = Shifts(total)
+                found = merge([*total, *map(shifts.back, found)])
+            total = found
+        return total
 
 
 def apply(rule: Rule, match: re.Match[str] | None, text: str, low: str) -> Iterator[Finding]:
@@ -90,26 +112,16 @@ def apply(rule: Rule, match: re.Match[str] | None, text: str, low: str) -> Itera
         match = search(subject, at)
 
 
-def apply_at_anchors(rule: Rule, anchor: re.Pattern[str], text: str, low: str) -> Iterator[Finding]:
+def apply_at(rule: Rule, places: list[int], text: str, low: str) -> Iterator[Finding]:
+    """All finds that begin at one of `places`."""
+    subject = low if rule.is_folded else text
     at = 0
-    for place in anchor.finditer(low):
-        start = place.start()
-        if start >= at and (match := rule.pattern.match(text, start)):
-            for first, last in rule.validate(match, text):
-                for finding in with_rest(rule.kind, first, last, text):
+    for place in places:
+        if place >= at and (match := rule.pattern.match(subject, place)):
+            for start, end in rule.validate(match, text):
+                for finding in with_rest(rule.kind, start, end, text):
                     yield finding
                     at = max(at, finding.end)
-
-
-def apply_to_names(rule: NameRule, names: Iterable[KeyName], text: str, low: str) -> Iterator[Finding]:
-    at = 0
-    for key in names:
-        if key.start < at:
-            continue
-        for start, end in rule.find(key, text, low):
-            for finding in with_rest(KINDS[key.slot], start, end, text):
-                yield finding
-                at = max(at, finding.end)
 
 
 def with_rest(kind: str, start: int, end: int, text: str) -> Iterator[Finding]:

@@ -38,7 +38,11 @@ class Gates:
                 self.heads[head] = self.heads.get(head, 0) | bit
             for part in gate.parts:
                 parts[gate.run, part] = parts.get((gate.run, part), 0) | bit
+        self.literals = [
+            (frozenset(word.encode() for word in gate.words), (*gate.heads, *gate.parts)) for gate in gates
+        ]
         self.word_set = frozenset(self.words)
+        self.head_starts = {head[:2] for head in self.heads}
         self.head_lengths = tuple(sorted({len(head) for head in self.heads}))
         group = {run: [(part, mask) for (need, part), mask in parts.items() if need == run] for run in RUNS}
         self.parts = tuple((part, mask) for part, mask in group[0] if part.isascii())
@@ -64,6 +68,18 @@ class Gates:
             yield lowest.bit_length() - 1
             mask ^= lowest
 
+    def places(self, at: int, low: str, words: set[bytes]) -> list[int]:
+        """Where the literals of one gate stand, in order."""
+        own, others = self.literals[at]
+        found = []
+        for literal in (*(word.decode() for word in own & words), *others):
+            place = low.find(literal)
+            while place >= 0:
+                found.append(place)
+                place = low.find(literal, place + 1)
+        found.sort()
+        return found
+
     def with_runs(self, mask: int, low: str) -> int:
         plain = ESCAPES.sub(" ", low) if "\\" in low or "%" in low else low
         runs = LONG(plain)
@@ -78,6 +94,8 @@ class Gates:
                 if part in low:
                     mask |= bits
             for run in HEADED(joined):
+                if run[:2] not in self.head_starts:
+                    continue
                 for length in self.head_lengths:
                     mask |= self.heads.get(run[:length], 0)
         for need, bits in self.runs.items():

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ingest.scrub.names import Slot, is_key_word, slot_of
+from ingest.scrub.names import Slot, is_bare, slot_of
 from ingest.scrub.words import GLUED_STEMS, STEM_WORDS, WIDE_STEMS
 
 LONGEST_NAME: Final = 64
 NAME_RIGHT: Final = re.compile(r"(?:[\w\-$]|\.(?=\w)){0,60}+")
-WORD_BEFORE: Final = re.compile(r"[^\W_][\w'’/]*$")
+SPACES: Final = re.compile("[ \u00a0-]")
+WORD: Final = re.compile(r"[^\W_][\w'’/]{0,24}")
 WORDS_BEFORE: Final = 3
 
 
@@ -89,7 +90,7 @@ def name_around(text: str, start: int, end: int) -> tuple[int, int]:
 def slot_here(name: str, text: str, start: int) -> Slot | None:
     """The slot of a name, or of a bare key word with the words before it: "cache key" is public, "API key" is not."""
     slot = slot_of(name)
-    if slot is Slot.PASSWORD or (slot is None and not is_key_word(name)):
+    if not is_bare(name):
         return slot
     qualifiers = words_before(text, start)
     if not qualifiers:
@@ -100,14 +101,12 @@ def slot_here(name: str, text: str, start: int) -> Slot | None:
 
 def words_before(text: str, start: int) -> str:
     """Up to three words that may qualify the name: "API key", "AWS secret access key"."""
+    if start < 2 or text[start - 1] not in " \u00a0-":
+        return ""
+    words = SPACES.split(text[max(0, start - 80) : start - 1].rpartition("\n")[2])
     found: list[str] = []
-    at = start
-    for _ in range(WORDS_BEFORE):
-        if at < 2 or text[at - 1] not in " \u00a0-" or not text[at - 2].isalnum():
+    for word in reversed(words[-WORDS_BEFORE:]):
+        if not WORD.fullmatch(word):
             break
-        match = WORD_BEFORE.search(text, max(0, at - 26), at - 1)
-        if not match:
-            break
-        found.insert(0, match[0])
-        at = match.start()
+        found.insert(0, word)
     return " ".join(found)

@@ -73,8 +73,8 @@ class Rule:
     worst: str
     """Repeated to a megabyte, the input that costs this pattern most."""
     validate: Validator = field(default=secret_group)
-    anchor: re.Pattern[str] | None = None
-    """Finds, in the lower-cased copy, where the pattern may begin; without one the pattern is searched for itself."""
+    is_anchored: bool = False
+    """The pattern begins with one of its gate's literals, so that it is tried only where those stand."""
     is_folded: bool = False
     """The pattern runs over the lower-cased copy, which is faster than ignoring case."""
 

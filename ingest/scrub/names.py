@@ -140,10 +140,11 @@ def slot_of(name: str) -> Slot | None:
     return None
 
 
-def is_key_word(name: str) -> bool:
-    """ "key" in some language, which says nothing without the word before it."""
+@lru_cache(maxsize=4096)
+def is_bare(name: str) -> bool:
+    """One word that is public or not by the words before it: "key", "token", "secret"."""
     parts = cut_name(name)
-    return bool(parts) and parts[-1].lower() in KEYS
+    return len(parts) == 1 and (parts[0].lower() in KEYS or word_slot(parts[0].lower()) in (Slot.TOKEN, Slot.SECRET))
 
 
 def word_slot(word: str) -> Slot | None:

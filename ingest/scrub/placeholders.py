@@ -7,6 +7,8 @@ import re
 from itertools import pairwise
 from typing import Final
 
+from ingest.scrub.words import any_of
+
 OPEN_MARK: Final = "‹redacted:"
 MARKER: Final = re.compile(r"‹redacted:[a-z0-9-]{1,60}›")
 
@@ -73,7 +75,9 @@ DUMMY_WHOLE: Final = frozenset(
 )
 PERIODS: Final = (1, 2, 3, 4, 5, 6, 8)
 DRAWN: Final = re.compile(r"(?=[^0-9]*+[0-9][^0-9]*+[0-9][^0-9]*+[0-9])[A-Za-z0-9+=_\-]{16,}+")
-TELLTALE: Final = re.compile(r"[xX]{4}|\*\*|__|---|0{6}|12345|abcd|example|your|token|secret|password|key|change|replace|insert|dummy|fake|sample|foo|test|here|redacted", re.I)
+TELLTALE: Final = re.compile(
+    any_of("xxxx ** __ --- 000000 12345 abcd example your token secret password key change replace insert dummy fake sample foo test here redacted".split())
+)
 """Without one of these, a value that looks drawn is no placeholder, and the dearer tests are spared."""
 
 
@@ -133,12 +137,13 @@ def is_code(value: str) -> bool:
 
 def is_placeholder(value: str, *, quoted: bool = False) -> bool:
     """Quoted values are never code, but they may well be references and dummies."""
-    if DRAWN.fullmatch(value) and not TELLTALE.search(value) and len(set(value)) > 9:
-        return is_ramp(value.lower())
+    low = value.lower()
+    if DRAWN.fullmatch(value) and len(set(value)) > 9 and not TELLTALE.search(low):
+        return is_ramp(low)
     if "‹" in value or "›" in value:
         return True
     bare = value.strip(" \t\"'`")
     if not bare or is_mask(bare) or is_reference(bare) or (not quoted and is_code(bare)):
         return True
-    low = bare.lower()
+    low = low.strip(" \t\"'`")
     return is_ramp(low) or is_repeat(low) or is_dummy(bare, low)

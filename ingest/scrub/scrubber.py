@@ -14,12 +14,12 @@ _SCRUBBER: Final = Scrubber(RULES)
 
 def scrub(text: str) -> str:
     """`text` with each credential replaced by a marker; all else stays as it is. Scrubbing twice changes nothing."""
-    return _SCRUBBER.rounds(text)[0]
+    return _SCRUBBER.scrub(text)
 
 
 def explain(text: str) -> list[Finding]:
     """What `scrub` would replace, in order and disjoint, never the secret itself."""
-    return _SCRUBBER.rounds(text)[1]
+    return _SCRUBBER.explain(text)
 
 
 def contains_secret(text: str) -> bool:

@@ -38,10 +38,18 @@ class Value:
     start: int
     end: int
     quoted: bool
-    is_last: bool
-    """Nothing but blanks, closers or a comment follows on its line."""
-    next: str
-    """The character after it and its quote."""
+    source: str
+    close: int
+    """Where the source goes on after the value and its quote."""
+
+    @property
+    def is_last(self) -> bool:
+        """Nothing but blanks, closers or a comment follows on its line."""
+        return bool(LAST.match(self.source, self.close))
+
+    @property
+    def next(self) -> str:
+        return self.source[self.close : self.close + 1]
 
 
 LAST: Final = re.compile(r"[ \t\"'`*_)\]};,.!|\\-]{0,8}(?:$|[\r\n]|\\n|//|#|/\*|-->|<|\s+(?:#|//|--))")
@@ -49,7 +57,7 @@ LAST: Final = re.compile(r"[ \t\"'`*_)\]};,.!|\\-]{0,8}(?:$|[\r\n]|\\n|//|#|/\*|
 
 def read_value(text: str, at: int) -> Value | None:
     """The value that begins at `at`; None where there is none, or only our own marker."""
-    opened = OPEN.match(text, at)
+    opened = None if text[at : at + 1].isalnum() and text[at + 1 : at + 2] not in ("'", '"') else OPEN.match(text, at)
     if opened:
         at = opened.end()
         if opened["esc"] or opened["ent"] or opened["triple"]:
@@ -64,7 +72,7 @@ def read_value(text: str, at: int) -> Value | None:
 def value_at(text: str, start: int, end: int, close: int, *, quoted: bool) -> Value | None:
     if end <= start:
         return None
-    return Value(text[start:end], start, end, quoted, bool(LAST.match(text, close)), text[close : close + 1])
+    return Value(text[start:end], start, end, quoted, text, close)
 
 
 def until(text: str, at: int, quote: str) -> Value | None:
@@ -147,6 +155,8 @@ HASHED: Final = re.compile(
     r"(?:sha\d{1,3}|md5|h1|blake\w{1,3})[:\-]|pbkdf2[_:]|scrypt:|argon2|bcrypt[_$]|ENC[\[(]|!vault|\$ANSIBLE_VAULT|enc:|SCRAM-SHA|AQICAH|vault:v\d",
     re.I,
 )
+HASH_HEADS: Final = frozenset("${sSmMhHbBpPaAeEvV!")
+PUBLIC_HEADS: Final = frozenset("seanxyzpAM$!@#mt")
 PUBLIC_VALUE: Final = re.compile(
     r"(?:ssh-(?:rsa|ed25519|dss)|ecdsa-|sk-ssh-|age1|npub1|xpub|ypub|zpub|pk_(?:live|test)_|pk\.eyJ|AAAAB3Nza|AAAAC3Nza|AAAAE2Vj|MIGf|MIIBIjAN|MFkwEwYH|MCowBQYDK2V|\$[A-Za-z0-9_\-]{43}$|"
     r"[!@#][A-Za-z0-9._=/\-]{1,60}:[a-z0-9.\-]{3,80}$|mxc:|s\d{1,12}_\d|t\d{1,8}-\d{2,12}_)"
@@ -159,15 +169,21 @@ SENTENCE: Final = re.compile(r"[ \t]+[^\W\d_]{2,}")
 def is_credential(slot: Slot, value: Value, *, name: str, sign: str) -> bool:
     """`sign` is what stands between: `=`, `:`, `,`, `|`, `(`, ` ` or `is`, from the surest to the loosest."""
     text = value.text
-    if len(text) < 3 or HASHED.match(text) or PUBLIC_VALUE.match(text) or is_placeholder(text, quoted=value.quoted):
+    if len(text) < 3 or (not value.quoted and value.next in ("(", "[")):
         return False
-    if not value.quoted and value.next in ("(", "["):
+    if slot is not Slot.PASSWORD and not is_drawn(slot, value, name, sign):
         return False
-    if slot is Slot.PASSWORD:
-        return is_password(value, name, sign)
-    if not TOKENISH.fullmatch(text):
+    if (text[0] in HASH_HEADS and HASHED.match(text)) or (text[0] in PUBLIC_HEADS and PUBLIC_VALUE.match(text)):
         return False
-    if is_technical(text):
+    if is_placeholder(text, quoted=value.quoted):
+        return False
+    return slot is not Slot.PASSWORD or is_password(value, name, sign)
+
+
+def is_drawn(slot: Slot, value: Value, name: str, sign: str) -> bool:
+    """Long and varied enough for what the name promises."""
+    text = value.text
+    if not TOKENISH.fullmatch(text) or (len(text) < 32 and is_technical(text)):
         return False
     if slot is Slot.SECRET:
         return is_random(text, 8) or looks_chosen(text, 8) or is_env_word(value, name, sign)
@@ -178,6 +194,8 @@ def is_credential(slot: Slot, value: Value, *, name: str, sign: str) -> bool:
 
 def is_slug(text: str) -> bool:
     """Words with a number, as ids of things have: `step2-login-page`, `room-42-projector`."""
+    if "-" not in text and "_" not in text and "." not in text and "/" not in text:
+        return False
     parts = re.split(r"[-_./:]", text)
     wordy = sum(part.isalpha() and (part.islower() or part.isupper() or part.istitle()) for part in parts)
     return len(parts) >= 3 and wordy >= 0.6 * len(parts) and entropy(text) < 4.3 and max(map(len, parts)) < 16

@@ -145,6 +145,7 @@ RULES: Final[tuple[Rule, ...]] = (
         ),
         worst="-----BEGIN RSA PRIVATE KEY-----\nAAAA1AAAAAAA1AAAAAAAAAAAAAAAAA\n",
         validate=block,
+        is_anchored=True,
     ),
     Rule(
         name="private-key-tail",
@@ -156,6 +157,7 @@ RULES: Final[tuple[Rule, ...]] = (
         leaves=("it ends with -----END RSA PRIVATE KEY-----",),
         worst="AAAA1AAAAAAA1AAAAAAAAAAAAAAAAA\n-----END RSA PRIVATE KEY-----\n",
         validate=block_before,
+        is_anchored=True,
     ),
     Rule(
         name="private-key-body",
@@ -169,17 +171,19 @@ RULES: Final[tuple[Rule, ...]] = (
         finds=("id_ed25519 is ⟦b3BlbnNzaC1rZXktdjEAAAAA{b64:60}\n{b64:70}⟧", "tls.key: ⟦LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t{b64:200}⟧"),
         leaves=("MIIB... is a certificate", "cert: MIIDXTCCAkWgAwIBAgIJ{b64:100}"),
         worst="MHcCAQEE",
+        is_anchored=True,
     ),
     Rule(
         name="putty-key",
         kind="private-key",
         why="PuTTY files have no armour lines; the private part is counted in lines.",
         pattern=re.compile(r"Private-Lines: ?\d{1,4}"),
-        gate=gate("lines"),
+        gate=gate("private"),
         finds=("PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\n{b64:64}\nPrivate-Lines: 1\n⟦{b64:48}⟧\nPrivate-MAC: {hex:64}\n",),
         leaves=("Private-Lines: is followed by their number",),
         worst="Private-Lines: 1\nAAAA1AAAAAAA1AAAAAAAAAAAAAAAAA\n",
         validate=putty,
+        is_anchored=True,
     ),
     Rule(
         name="private-jwk",

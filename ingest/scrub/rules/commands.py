@@ -281,18 +281,17 @@ def call(match: re.Match[str], text: str) -> Spans:
 
 
 NAMES: Final = any_of(TABLE)
-HEADS: Final = "".join(sorted({name[0] for name in TABLE}))
 UNGATED: Final = frozenset("http https net exp imp java security expo age img ctr go mas check dump".split())
 """Words of every other text; their command lines open the gate by what follows the name."""
-GATE_NAMES: Final = " ".join(sorted({max(re.findall("[a-z]+", name), key=len) for name in TABLE if name[0].isalpha()} - UNGATED))
+GATE_NAMES: Final = " ".join(sorted({re.findall("[a-z]+", name)[0] for name in TABLE if name[0].isalpha()} - UNGATED))
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
         name="command-option",
         kind="command-password",
         why="Passwords given to programs: as the next word, glued to an option, with the user, or by their place.",
-        pattern=re.compile(rf"(?=[{HEADS}])(?<![\w.\-])(?P<program>{NAMES})(?:\.exe)?(?=[ \t])"),
-        gate=gate(GATE_NAMES, "7z", "http -", "https -", "java -", "net use", "security "),
+        pattern=re.compile(rf"(?<![\w.\-])(?P<program>{NAMES})(?:\.exe)?(?=[ \t])"),
+        gate=gate(GATE_NAMES, "7z", "http -", "https -", "java -", "net.exe", "security ", "exp ", "imp ", "expo ", "dotnet ", "create-account ", "age-"),
         finds=(
             "curl -u ci-bot:⟦{alnum:14}⟧ https://api.example.com/x", "curl -su \"app:⟦{weak}⟧\" build.example.org", "mysql -h db -u app -p⟦{alnum:16}⟧ -e 'select 1'", "sshpass -p ⟦{chosen}⟧ ssh root@nas", "docker login -u deploy -p ⟦{weak}⟧ reg.example.org",
             "redis-cli -h cache -a ⟦{chosen}⟧ ping", "openssl rsa -in k.pem -passin pass:⟦{signs:14}⟧ -out k2.pem", "htpasswd -bc /etc/nginx/htpasswd jana ⟦{alnum:18}⟧", "rabbitmqctl add_user root ⟦{chosen}⟧",
@@ -305,17 +304,19 @@ RULES: Final[tuple[Rule, ...]] = (
         ),
         worst="curl -u ",
         validate=command,
+        is_anchored=True,
     ),
     Rule(
         name="piped-password",
         kind="command-password",
         why="`echo X | sudo -S` and its kin.",
-        pattern=re.compile(r"(?<![\w\-])(?:echo|printf|print|Write-Output)(?=[ \t])"),
-        gate=gate("echo printf"),
+        pattern=re.compile(r"(?<![\w\-])(?:echo|printf|print|[Ww]rite-[Oo]utput)(?=[ \t])"),
+        gate=gate("echo printf print write"),
         finds=("echo '⟦{alnum:18}⟧' | sudo -S apt update", "echo 'jana:⟦{chosen}⟧' | chpasswd", "printf '%s' '⟦{chosen}⟧' | vncpasswd -f", 'echo "⟦{chosen}⟧" | docker login -u a --password-stdin'),
         leaves=("echo $PASSWORD | docker login -u a --password-stdin", "echo hello | sudo tee /etc/motd", "echo '<password>' | sudo -S ls"),
         worst="echo a | ",
         validate=piped,
+        is_anchored=True,
     ),
     Rule(
         name="here-string",
@@ -341,18 +342,20 @@ RULES: Final[tuple[Rule, ...]] = (
         leaves=("ALTER USER app WITH PASSWORD '<password>';", "IDENTIFIED BY 'password'"),
         worst="identified by ",
         validate=sql,
+        is_anchored=True,
         is_folded=True,
     ),
     Rule(
         name="netrc",
         kind="password",
         why="Lines of ~/.netrc.",
-        pattern=re.compile(r"\blogin[ \t\r\n]{1,8}(?P<user>[^\s\"']{1,80})[ \t\r\n]{1,8}password[ \t]{1,8}(?P<s>[^\s\"'`<>‹›]{3,256})"),
+        pattern=re.compile(r"(?<!\w)login[ \t\r\n]{1,8}(?P<user>[^\s\"']{1,80})[ \t\r\n]{1,8}password[ \t]{1,8}(?P<s>[^\s\"'`<>‹›]{3,256})"),
         gate=gate("login"),
         finds=("machine files.example.org login jana password ⟦{weak}⟧",),
         leaves=("machine git.example.org login <user> password <token>",),
         worst="login a ",
         validate=netrc,
+        is_anchored=True,
     ),
     Rule(
         name="auth-call",

@@ -63,6 +63,7 @@ RULES: Final[tuple[Rule, ...]] = (
         leaves=("eyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJ", "eyJhbGciOi... is the header"),
         worst="eyJ",
         validate=jwt,
+        is_anchored=True,
     ),
     Rule(
         name="named-by-prefix",
@@ -113,10 +114,11 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="secret",
         why="Keys that Django's startproject made say so.",
         pattern=re.compile(r"django-insecure-(?P<s>[^\s\"'`<>‹›]{20,}+)"),
-        gate=gate("insecure"),
+        gate=gate("django"),
         finds=("SECRET_KEY = 'django-insecure-⟦{signs:50}⟧'",),
         leaves=("keys that begin with django-insecure- are for development",),
         worst="django-insecure-",
         validate=not_placeholder,
+        is_anchored=True,
     ),
 )

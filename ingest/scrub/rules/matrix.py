@@ -72,6 +72,7 @@ RULES: Final[tuple[Rule, ...]] = (
         leaves=("the recovery key begins with EsT or EsU", "compare the fingerprint 88vX IsDo RIHk PHLM juyj bylA UT2Z 0vDT Z0SK NvYT PS8"),
         worst="EsT1 ",
         validate=recovery_key,
+        is_anchored=True,
     ),
     Rule(
         name="matrix-signing-key",
@@ -83,5 +84,6 @@ RULES: Final[tuple[Rule, ...]] = (
         leaves=("ed25519:JDJLTAQFEW {b64:43}", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{b64:43}"),
         worst="ed25519 a_",
         validate=signing_key,
+        is_anchored=True,
     ),
 )

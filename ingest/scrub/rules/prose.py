@@ -32,6 +32,7 @@ TELLING: Final = re.compile(
 )
 ADJACENT: Final = re.compile(r"[ \t]{1,12}(?=[\"'`„“«*\w])|[ \t]{0,12}(?:\r?\n){1,2}[ \t>]{0,6}(?=\S+[ \t]{0,12}(?:\r?\n|$))")
 OF_WHAT: Final = re.compile(r"['’]s?[ \t]{1,12}$|['’]s[ \t]{1,12}")
+BLANK: Final = frozenset(" \t\r\n\u00a0")
 FAR: Final = 240
 PROMISING: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|[A-Za-z]-[A-Za-z]")
 """A value in a sentence has a digit, a sign or a quote, which most sentences have not."""
@@ -41,7 +42,7 @@ CONTENDERS: Final = 6
 
 def sentence(key: KeyName, text: str, low: str) -> Spans:
     end, slot = key.end, key.slot
-    if not PROMISING.search(text, end, end + FAR):
+    if (text[end : end + 1] == "=" and text[end + 1 : end + 2] not in BLANK) or not PROMISING.search(text, end, end + FAR):
         return NOTHING
     if text[end : end + 2] in ("'s", "’s"):
         end += 2
@@ -106,7 +107,7 @@ BEFORE: Final = re.compile(
 
 def named_after(key: KeyName, text: str, low: str) -> Spans:
     """`X is the password`, `try X as the password`."""
-    if key.slot is not Slot.PASSWORD or not PROMISING.search(text, max(0, key.start - LONGEST_BEFORE), key.start):
+    if key.slot is not Slot.PASSWORD or not key.start or text[key.start - 1] not in BLANK or not PROMISING.search(text, max(0, key.start - LONGEST_BEFORE), key.start):
         return NOTHING
     before = BEFORE.search(low, max(0, key.start - 60), key.start)
     if not before:
@@ -120,7 +121,7 @@ def named_after(key: KeyName, text: str, low: str) -> Spans:
     if not stripped or "/" in stripped or is_placeholder(stripped, quoted=quoted):
         return NOTHING
     begin += raw.index(stripped)
-    value = Value(stripped, begin, begin + len(stripped), quoted, False, " ")
+    value = Value(stripped, begin, begin + len(stripped), quoted, text, end)
     good = is_strong(stripped) or (looks_chosen(stripped, 6) and is_credential(Slot.PASSWORD, value, name="", sign="is"))
     return ((value.start, value.end),) if good else NOTHING
 

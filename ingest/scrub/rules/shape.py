@@ -8,7 +8,6 @@ from typing import Final
 from ingest.scrub.model import NOTHING, Gate, Rule, Spans, Validator, gate, secret_group
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.shapes import is_random
-from ingest.scrub.words import any_of
 
 START: Final = r"(?:(?<![0-9A-Za-z_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=__))"
 """A token begins where no letter or digit stands before it, an escaped line end or percent escape apart."""
@@ -48,13 +47,12 @@ def token(
 
     The gate's literals are how it begins, unless `first` says with which characters it does.
     """
-    literals = (*opens.words, *opens.parts, *opens.heads)
     return Rule(
         name=name,
         kind=kind or name,
         why=why,
         pattern=re.compile(f"{f'(?=[{first}])' if first else ''}{START}(?P<s>{shape})"),
-        anchor=None if first else re.compile(any_of(literals)),
+        is_anchored=not first,
         gate=replace(opens, run=opens.run or 16),
         finds=finds,
         leaves=leaves,

@@ -172,6 +172,7 @@ RULES: Final[tuple[Rule, ...]] = (
                 "ssh://git@git.example.org:2222/team/app.git", "postgres://app:‹redacted:password›@db/app"),
         worst="a://a:",
         validate=userinfo,
+        is_anchored=True,
     ),
     Rule(
         name="url-user-token",
@@ -183,6 +184,7 @@ RULES: Final[tuple[Rule, ...]] = (
         leaves=("https://some-rather-long-user-name@git.example.org/a.git",),
         worst="a://aaaaaaaa",
         validate=lone_user,
+        is_anchored=True,
     ),
     Rule(
         name="bare-userinfo",
