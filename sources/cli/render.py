@@ -3,18 +3,16 @@
 The JSON is a contract: fields are added, never changed or removed; `version` counts the times that could not be kept.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 from typing import Final
-from urllib.parse import quote
 
-from index.model import Answer, Corpus, EventId, Hit, Message, Origin, RoomId, Snippet
+from index.model import Answer, Corpus, Hit, Message, Origin, Snippet
+from matrix.links import event_link, servers_of
 from sources.cli.style import PLAIN, Style, harmless, one_line
 
 VERSION: Final = 1
 _INDENT: Final = "   "
-_MOST_SERVERS: Final = 3  # in `via`: what matrix.to recommends
 
 
 def answer_text(answer: Answer, *, style: Style = PLAIN, is_explained: bool = False, zone: tzinfo | None = None) -> str:
@@ -108,21 +106,7 @@ def permalink(hit: Hit) -> str | None:
     said = best_message(hit)
     if hit.room is None or said is None:
         return None
-    return matrix_link(hit.room, said.event, _servers(hit.room, hit.messages))
-
-
-def matrix_link(room: RoomId, event: EventId, servers: Sequence[str] = ()) -> str:
-    """`servers` are asked for the room by a client whose own does not know it."""
-    via = "&".join(f"via={quote(server, safe='')}" for server in servers)
-    return f"https://matrix.to/#/{quote(room, safe='!')}/{quote(event, safe='$')}" + (f"?{via}" if via else "")
-
-
-def _servers(room: RoomId, messages: Sequence[Message]) -> list[str]:
-    """Those of the people who spoke, most frequent first, then the room's own: ids of room version 12 name none."""
-    counts = Counter(message.sender.partition(":")[2] for message in messages)
-    home = room.partition(":")[2]
-    ranked = sorted(counts, key=lambda server: (-counts[server], server))
-    return [server for server in dict.fromkeys([*ranked, home]) if server][:_MOST_SERVERS]
+    return event_link(hit.room, said.event, servers_of(hit.room, (message.sender for message in hit.messages)))
 
 
 def _when(time_ms: int | None, zone: tzinfo | None) -> str:
