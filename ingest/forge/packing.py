@@ -6,7 +6,6 @@ the piece before. Tokens are estimated, as no tokenizer is at hand and the embed
 UTF-8 bytes, but never fewer than there are words.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
@@ -18,7 +17,6 @@ OVERSIZE: Final = "oversize"
 """Flag of a chunk over the ceiling: one block that must not be cut."""
 
 _BYTES_PER_TOKEN: Final = 4
-_WORDS: Final = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ class _Sizes:
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._bytes = list(accumulate((len(line.encode("utf-8", "surrogatepass")) + 1 for line in lines), initial=0))
-        self._words = list(accumulate((len(_WORDS.findall(line)) for line in lines), initial=0))
+        self._words = list(accumulate((len(line.split()) for line in lines), initial=0))
 
     def tokens(self, first: int, last: int) -> int:
         size_bytes = self._bytes[last] - self._bytes[first - 1] - 1
