@@ -3,6 +3,7 @@
 What each defence is against, with the reports, stands in section 3E of the notes that docs/embedding.md names.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import Final
 
@@ -65,9 +66,14 @@ class HttpEmbedder:
         if reason := self._breaker.refusal():
             raise self._error(reason)
         try:
-            if role is Role.DOCUMENT and not self._is_tried:
-                await self._try_batches()
-            results = await self._embed(texts, role)
+            async with asyncio.timeout(self._settings.query_budget_s if role is Role.QUERY else None):
+                if role is Role.DOCUMENT and not self._is_tried:
+                    await self._try_batches()
+                results = await self._embed(texts, role)
+        except TimeoutError as fault:
+            reason = f"no answer within {self._settings.query_budget_s:.1f} s"
+            self._breaker.failed(reason)
+            raise self._error(reason) from fault
         except (UnavailableError, WireError, CredentialError) as fault:
             reason = fault.reason if isinstance(fault, UnavailableError) else str(fault)
             self._breaker.failed(reason)

@@ -258,3 +258,12 @@ async def test_a_key_that_cannot_be_read_costs_the_vectors_and_not_the_search(
     with pytest.raises(EmbedderError, match="no such credential"):
         await embedder_for(server, client, replace(settings_for(server), api_key=missing)).embed(["one"], Role.QUERY)
     assert server.requests == []
+
+
+async def test_a_query_ends_within_its_budget_whatever_the_server_does_in_between(
+    server: FakeEmbeddingServer, client: httpx.AsyncClient
+) -> None:
+    server.plan = [Fault.INNER, Fault.INNER, Fault.SLOW]  # two attempts, then the question whether it is alive
+    settings = replace(settings_for(server), query_budget_s=0.8)
+    with pytest.raises(EmbedderError, match=r"no answer within 0\.8 s"):
+        await embedder_for(server, client, settings).embed(["one", "two"], Role.QUERY)
