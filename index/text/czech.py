@@ -32,6 +32,8 @@ def strip(word: str) -> str:
 
 
 def _without_ending(word: str) -> str:
+    if len(word) == _SHORTEST_STEM:
+        return word[:-1] if word[-1] in "aeiouy" else word  # `psa`, `dny`
     for size in range(min(_LONGEST, len(word) - _SHORTEST_STEM), 0, -1):
         if word[-size:] in _ENDINGS:
             return word[:-size]

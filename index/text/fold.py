@@ -55,6 +55,12 @@ def has_word(text: str) -> bool:
 
 def _as_stored(word: str) -> str:
     lower = word.lower()
-    if lower.isascii():
+    if lower.isascii() and word.isascii():
         return lower
-    return unicodedata.normalize("NFC", _MARK.sub("", unicodedata.normalize("NFD", lower)))
+    return unicodedata.normalize("NFC", _MARK.sub("", unicodedata.normalize("NFD", "".join(map(_simple_case, word)))))
+
+
+def _simple_case(letter: str) -> str:
+    """Without case, by rules that keep one letter one letter, as SQLite's are."""
+    folded = letter.casefold()
+    return folded if len(folded) == 1 else letter

@@ -10,10 +10,12 @@ from typing import Final
 
 from index.model import Query, Span
 from index.text.fold import WORD, fold, words
-from index.text.pieces import is_unspaced
-from index.text.words import Keys
+from index.text.languages import Language, spoken
+from index.text.pieces import is_unspaced, parts
+from index.text.words import Keys, rule_keys
 
 _SHORTEST_PART: Final = 3
+_HEAD: Final = 2
 _PHRASE_WEIGHT: Final = 3.0
 _FUNCTION_WEIGHT: Final = 0.1
 _MEMO: Final = 16_384
@@ -35,6 +37,8 @@ class Finder:
         self._phrases: list[tuple[int, tuple[str, ...]]] = []
         self._words: dict[str, int] = {}
         self._by_key: dict[str, int] = {}
+        # The first letters of all that has keys: a word that begins otherwise is passed over without making its own.
+        self._heads: set[str] = set()
         self._unspaced: list[tuple[int, str]] = []
         self.weights: list[float] = []
         """What each term counts, by its number."""
@@ -49,9 +53,7 @@ class Finder:
                 else:
                     for written, word in zip(words(term.text), folded, strict=True):
                         self._add(written, word, common)
-        # The first letters of all that is looked for: a word that begins otherwise is passed over without its keys.
-        self._heads = frozenset(key[:2] for key in (*self._by_key, *self._words))
-        self._terms_of = lru_cache(_MEMO)(self._terms_of_word)
+        self._term_of = lru_cache(_MEMO)(self._term_of_word)
 
     def _number(self, weight: float) -> int:
         self.weights.append(weight)
@@ -64,13 +66,20 @@ class Finder:
         if is_unspaced(written):
             self._unspaced.append((number, written))
         elif word not in common:
-            for key in self._keys.query_keys(written):
-                self._by_key.setdefault(key, number)
+            for piece in (written, *parts(written)):
+                self._heads.add(fold(piece)[:_HEAD])
+                for key in rule_keys(piece, self._keys.languages):
+                    self._by_key.setdefault(key, number)
 
     def places(self, text: str) -> list[Found]:
         """In the order of the text, not overlapping. Function words are left out unless nothing else was found."""
         runs = [(match.start(), match.end(), match[0]) for match in WORD.finditer(text)]
-        found = [Found(Span(start, end), number) for start, end, word in runs for number in self._terms_of(word)[:1]]
+        languages = spoken([word for _, _, word in runs], text, self._keys.languages)
+        found: list[Found] = []
+        for start, end, word in runs:
+            number = self._term_of(word, languages)
+            if number is not None:
+                found.append(Found(Span(start, end), number))
         found += self._phrases_in(runs)
         found += self._unspaced_in(text)
         telling = [one for one in found if self.weights[one.term] > _FUNCTION_WEIGHT]
@@ -78,15 +87,16 @@ class Finder:
             telling = self._parts_in(runs) or found
         return _apart(telling)
 
-    def _terms_of_word(self, word: str) -> tuple[int, ...]:
-        folded = fold(word)
-        exact = self._words.get(folded)
+    def _term_of_word(self, word: str, languages: tuple[Language, ...]) -> int | None:
+        exact = self._words.get(fold(word))
         if exact is not None:
-            return (exact,)
-        if folded[:2] not in self._heads and word.islower():
-            return ()
-        keys = self._keys.query_keys(word)
-        return tuple(dict.fromkeys(self._by_key[key] for key in keys if key in self._by_key))
+            return exact
+        for piece in (word, *parts(word)):
+            if fold(piece)[:_HEAD] in self._heads:
+                for key in rule_keys(piece, languages):
+                    if key in self._by_key:
+                        return self._by_key[key]
+        return None
 
     def _phrases_in(self, runs: Sequence[tuple[int, int, str]]) -> list[Found]:
         if not self._phrases:
@@ -100,7 +110,7 @@ class Finder:
         ]
 
     def _unspaced_in(self, text: str) -> list[Found]:
-        found = []
+        found: list[Found] = []
         for number, word in self._unspaced:
             place = text.find(word)
             while place >= 0:

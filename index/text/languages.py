@@ -12,6 +12,7 @@ from index.errors import ConfigError
 from index.text.fold import fold
 
 _SHARE_OF_BEST: Final = 0.2
+_WITH_PARADIGMS: Final = ("en", "cs", "sk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,24 +21,25 @@ class Language:
     stemmer: str | None  # module in `snowballstemmer`, without `_stemmer`; None: our own rules
     letters: str  # those that set it apart, in lower case
     function_words: frozenset[str]  # folded
+    has_paradigms: bool = False  # of the dictionaries, only those that gain and fit: German takes 250 MB
 
 
 def _language(code: str, stemmer: str | None, letters: str, function_words: str) -> Language:
-    return Language(code, stemmer, letters, frozenset(function_words.split()))
+    return Language(code, stemmer, letters, frozenset(function_words.split()), code in _WITH_PARADIGMS)
 
 
 _ALL: Final = (
     _language("en", "english", "",
-        "the and of that with for this you are not from have which or it be can if your is was"),
-    _language("cs", None, "ěřůťďňčšž",
-        "se je ze ktery ktere jsou jako nebo pro pri jeho byl bude tak podle pokud kde jak uz jsem neni aby"),
-    _language("sk", None, "ľĺŕôäťďňčšž",
-        "sa je ze ktory ktore su ako alebo pre pri jeho bol bude tak podla ak kde uz som nie je aby"),
+        "the and of to that with for this you are not from have which or it be can if your is was by will does how"),
+    _language("cs", None, "áéíóúýěřůťďňčšž",
+        "se je ze ktery ktere jsou jako nebo pro pri jeho byl bude tak podle pokud kde jak uz jsem neni aby v na ve ke co kdyz"),
+    _language("sk", None, "áéíóúýľĺŕôäťďňčšž",
+        "sa je ze ktory ktore su ako alebo pre pri jeho bol bude tak podla ak kde uz som nie je aby v na vo ku co ked"),
     _language("de", "german", "äöüß",
         "der die und das ist nicht mit ein eine den von zu auf wird sich auch dem werden oder wenn fur"),
-    _language("pl", "polish", "łąęśżźćń",
+    _language("pl", "polish", "ółąęśżźćń",
         "sie jest nie na ze do jak dla ktore ktory oraz przez lub sa od jego po byl tym aby"),
-    _language("fr", "french", "çèêàùœ",
+    _language("fr", "french", "éçèêàâîôùœ",
         "le la les des est et une dans que pour qui pas sur avec vous sont ce par au plus"),
     _language("es", "spanish", "ñáéíóú¿¡",
         "el la los las que en un una por con para es del se no su como esta al mas"),
@@ -45,7 +47,7 @@ _ALL: Final = (
         "il di che la per un una non con sono del della si gli alla nel come piu anche"),
     _language("nl", "dutch", "",
         "de het een van en is dat niet op te zijn voor met die wordt aan ook als bij naar"),
-    _language("pt", "portuguese", "ãõçâê",
+    _language("pt", "portuguese", "áéíóúãõçâê",
         "que nao uma com para os um por se da do as dos como mais ao foi ou sua na"),
     _language("sv", "swedish", "åäö",
         "och att det som en ar pa inte av for med den till ett har kan eller om du fran"),

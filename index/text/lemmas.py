@@ -3,12 +3,11 @@
 Nothing here may be imported on the query path.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import groupby
 from typing import Final
 
-_NONE: Final = ()
+_NONE: Final[Sequence[str]] = ()
 
 
 class Paradigms:
@@ -16,20 +15,19 @@ class Paradigms:
 
     def __init__(self, lemma_of: Mapping[str, str]) -> None:
         self._lemma_of = lemma_of
-        pairs = sorted((lemma, form) for form, lemma in lemma_of.items())
-        self._forms = {lemma: tuple(form for _, form in group) for lemma, group in groupby(pairs, lambda pair: pair[0])}
+        self._forms: dict[str, list[str]] = {}
+        for form, lemma in lemma_of.items():
+            self._forms.setdefault(lemma, []).append(form)
 
-    def forms(self, word: str) -> tuple[str, ...]:
-        """Every known form of the word, itself included, sorted; empty for a word that is not in the dictionary."""
+    def forms(self, word: str) -> Sequence[str]:
+        """Every known form of the word, itself included; empty for a word that is not in the dictionary."""
         lemma = self._lemma_of.get(word) or self._lemma_of.get(word.lower()) or self._lemma_of.get(word.capitalize())
         return self._forms.get(lemma, _NONE) if lemma else _NONE
 
 
 @cache
-def paradigms(code: str) -> Paradigms | None:
-    """None for a language without a dictionary."""
-    from simplemma.strategies.dictionaries import dictionary_factory as source  # half a second, and only for indexing
+def paradigms(code: str) -> Paradigms:
+    """Of a language that `index.text.languages` says has some."""
+    from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory  # slow, index time only
 
-    if code not in source.SUPPORTED_LANGUAGES:
-        return None
-    return Paradigms(source.DefaultDictionaryFactory().get_dictionary(code))
+    return Paradigms(DefaultDictionaryFactory().get_dictionary(code))

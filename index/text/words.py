@@ -36,46 +36,55 @@ class Keys:
     def __init__(self, languages: Iterable[str]) -> None:
         """Codes as in `index.text.languages`; an unknown one is a `ConfigError`."""
         self.languages = chosen(languages)
-        self._of_written: Callable[[str, tuple[Language, ...]], tuple[str, ...]]
-        self._of_written = lru_cache(_MEMO)(_keys_of_written)
-        self._of_asked: Callable[[str], Groups] = lru_cache(_MEMO // 16)(self._groups_of_asked)
+        self._written: Callable[[str, tuple[Language, ...]], tuple[str, ...]] = lru_cache(_MEMO)(_keys_of_written)
+        self._asked: Callable[[str], Groups] = lru_cache(_MEMO // 16)(self._groups)
 
     def document_keys(self, text: str) -> str:
-        """The keys of all words of a text, separated by blanks, in the order of the words."""
+        """The keys of all words of a text, separated by blanks; those of compounds written as one word come last."""
         text = unicodedata.normalize("NFC", text)
         found = words(text)
         languages = spoken(found, text, self.languages)
         keys: list[str] = []
         for word in found:
-            keys += self._of_written(word, languages)
-        keys += map(fold, joined(text))
+            keys += self._written(word, languages)
+        for whole in joined(text):
+            keys += self._written(whole, languages)
         return " ".join(keys)
 
     def query_groups(self, text: str) -> Groups:
-        """One group for each word, identifier part or pair of letters of `text`; the keys in it are alternatives."""
-        return self._of_asked(unicodedata.normalize("NFC", text))
+        """One group for each word, identifier part, compound or pair of letters; the keys in it are alternatives."""
+        return self._asked(unicodedata.normalize("NFC", text))
 
     def query_keys(self, word: str) -> tuple[str, ...]:
         """All keys that a word of a query may be stored under, each once."""
         return tuple(dict.fromkeys(key for group in self.query_groups(word) for key in group))
 
-    def _groups_of_asked(self, text: str) -> Groups:
+    def _groups(self, text: str) -> Groups:
         groups: dict[tuple[str, ...], None] = {}
         for word in words(text):
-            for piece in _pieces(word):
-                groups[tuple(dict.fromkeys(_stem(piece, language) for language in self.languages))] = None
-            groups.update(((pair,), None) for pair in map(fold, pairs(word)))
-        groups.update(((fold(whole),), None) for whole in joined(text))
+            groups.update((rule_keys(piece, self.languages), None) for piece in _pieces(word))
+            groups.update(((fold(pair),), None) for pair in pairs(word))
+        groups.update((rule_keys(whole, self.languages), None) for whole in joined(text))
         return tuple(groups)
+
+
+def rule_keys(word: str, languages: Iterable[Language]) -> tuple[str, ...]:
+    """The keys of one word, not of its parts, in some languages, by their rules alone."""
+    return tuple(_key(_stem(word, language), language) for language in languages)
 
 
 def _keys_of_written(word: str, languages: tuple[Language, ...]) -> tuple[str, ...]:
     keys: dict[str, None] = {}
     for piece in _pieces(word):
         for language in languages:
-            keys.update(dict.fromkeys(_stems(piece, language)))
-    keys.update(dict.fromkeys(map(fold, pairs(word))))
+            keys.update((_key(stem, language), None) for stem in _stems(piece, language))
+    keys.update((fold(pair), None) for pair in pairs(word))
     return tuple(keys)
+
+
+def _key(stem: str, language: Language) -> str:
+    """Keys of two languages never meet: the German stem of `notes` is the English word `not`."""
+    return f"{language.code}0{stem}"
 
 
 def _pieces(word: str) -> list[str]:
@@ -87,20 +96,21 @@ def _pieces(word: str) -> list[str]:
 
 
 def _stem(word: str, language: Language) -> str:
-    """The key that a word has by rule."""
     if language.stemmer is None:
         return czech.strip(fold(word))
     return fold(stemmer(language.stemmer)(word.lower()))
 
 
 def _stems(word: str, language: Language) -> list[str]:
-    """The keys that the word has in all its forms: its own, and those of forms with another stem, often used first."""
+    """The stem of the word, and those that other forms of it have, the more common ones first."""
+    own = _stem(word, language)
+    if not language.has_paradigms or len(word) < _SHORTEST_INFLECTED or fold(word) in language.function_words:
+        return [own]
     from index.text.lemmas import paradigms  # loads a dictionary; a query never comes here
 
-    own = _stem(word, language)
-    known = paradigms(language.code)
-    if known is None or len(word) < _SHORTEST_INFLECTED or fold(word) in language.function_words:
-        return [own]
-    others = Counter(_stem(form, language) for form in known.forms(word) if form.isalpha())
+    # Other first letters are negations, suppletion and mistakes of the dictionary: none of them the same word.
+    head = fold(word)[:1]
+    forms = (form for form in paradigms(language.code).forms(word) if form.isalpha() and fold(form)[:1] == head)
+    others = Counter(_stem(form, language) for form in forms)
     others.pop(own, None)
     return [own, *sorted(others, key=lambda stem: (-others[stem], stem))][:_MOST_STEMS]
