@@ -32,7 +32,7 @@ _ALL: Final = (
     _language("en", "english", "",
         "the and of to that with for this you are not from have which or it be can if your is was by will does how"),
     _language("cs", None, "áéíóúýěřůťďňčšž",
-        "se je ze ktery ktere jsou jako nebo pro pri jeho byl bude tak podle pokud kde jak uz jsem neni aby v na ve ke co kdyz"),
+        "se je ze ktery ktere jsou jako nebo pro pri jeho byl bude tak podle pokud kde jak uz jsem aby v na ve co"),
     _language("sk", None, "áéíóúýľĺŕôäťďňčšž",
         "sa je ze ktory ktore su ako alebo pre pri jeho bol bude tak podla ak kde uz som nie je aby v na vo ku co ked"),
     _language("de", "german", "äöüß",
