@@ -31,19 +31,6 @@ _CITATION_IN_CODE: Final = re.compile(rf"(?<![\w)\]}}\"'])(?:{_CITATION.pattern}
 _MORE: Final = re.compile(
     r"(?:\s*(?:(?P<dash>[-–—])|[,;&+/]|(?:and|und|a)\b)\s*|\s+)\^?(?P<number>\d{1,60})(?!\d)", re.IGNORECASE
 )
-_ADDRESS: Final = "[address not in the sources]"
-
-_MOST_INSIDE: Final = 60  # characters between the brackets of a citation, behind its first number
-_HELD_BACK: Final = 160  # the longest citation is shorter
-_OPEN, _CLOSED = "[［【⟦〔〚❲⁅", "]］】⟧〕〛❳⁆"
-_CITATION: Final = re.compile(
-    rf"[{re.escape(_OPEN)}][ \t]{{0,3}}\^?"
-    r"(?:(?:sources?|passages?|refs?|zdroj|quelle)[ \t]{0,3})?(?P<first>\d{1,60})"
-    rf"(?P<rest>[^{re.escape(_OPEN + _CLOSED)}\n]{{0,{_MOST_INSIDE}}})[{re.escape(_CLOSED)}]",
-    re.IGNORECASE,
-)
-_CITATION_IN_CODE: Final = re.compile(rf"(?<![\w)\]}}\"'])(?:{_CITATION.pattern})", re.IGNORECASE)  # not `names[0]`
-_MORE: Final = re.compile(r"\s*(?:(?P<dash>[-–—])|[,;&+/]|and\b|und\b|a\b)?\s*\^?(?P<number>\d{1,9})\b", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"\b[a-z][a-z0-9+.-]{1,15}://[^\s<>\"'`|\\^{}\[\]()]+", re.IGNORECASE)
 
 _SENTENCE_END: Final = re.compile(r"[.!?…][\"'”’»)*_]*\s+(?=[^\sa-zß-öø-ÿ])")
