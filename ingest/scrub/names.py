@@ -102,7 +102,7 @@ PUBLIC_ENDS: Final = frozenset(
     usage budget used rate cost var variable variables location source owner status state version digest hash hashed fingerprint
     fd stdin set update updated created at on time timestamp date days hours minutes seconds ms interval rotation page form screen
     dialog view controller service repository request response model schema column table key_ keys_ mapping by func function fn callback
-    getter setter helper util utils test tests spec mock_ title text message msg description desc help info icon button link list map
+    getter setter helper util utils test tests spec mock_ title text message msg description desc help info icon button link list map maps
     parser lexer reader writer generator factory builder handler middleware guard filter interceptor strategy adapter client_ helpers
     protected protection auth authentication authorization login_ logins forgotten forgot recovery_ expires_in in is has scope scopes audience lifetime grace
     encoder decoder count_ words word entry entries encoding encrypted through rule_ check checker match matches mismatch confirm

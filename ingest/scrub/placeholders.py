@@ -21,7 +21,7 @@ SIGN_REFERENCE: Final = re.compile(
     | [<\[(](?:your|my|the|some|insert|enter|put|paste|add|replace|set)[ _\-] | [<\[(].*[>\])]$ | <(?!\S*[0-9]\S*$) | &lt;
     | \.{0,2}/(?:[A-Za-z.~_-][\w.~@-]{0,40}/){1,12} | \.{1,2}/ | ~/ | ~$
     | /(?:run|etc|var|home|usr|opt|root|dev|tmp|mnt|srv|proc|secrets?)\b
-    | \\[A-Za-z(\[{]*$ | \[A-Za-z | \[\^ | \\[wdsSWD]
+    | \\\$ | \\[A-Za-z(\[{]*$ | \[A-Za-z | \[\^ | \\[wdsSWD]
     """,
     re.X,
 )
@@ -54,7 +54,7 @@ DUMMY: Final = frozenset(
     same above below see ask vault keychain keyring inherit include omit origin disabled enabled active inactive wrong
     correct incorrect expired revoked accepted denied rejected protected forgotten reset confirm confirmation repeat again current
     next prev previous first last only field label title name hint prompt input output form page link url uri path
-    prefix suffix live pk rk at by of for from generator very super supersecret mysecret mypassword mytoken myapikey yourpassword
+    prefix suffix live pk rk at by of for from generator very super supersecret secretpassword secretpassphrase someclientsecret notasecret mysecret mypassword mytoken myapikey yourpassword
     yourtoken yourapikey yoursecret yourkey apikey apitoken accesstoken authtoken clientsecret somepassword somesecret sometoken
     thepassword oauth oauth2 jwt ssh rsa pem cert certificate json yaml abc abcd abcdef abcdefg abcdefgh xxxx xxxxx qwerty
     heslo hesla tvoje vaše zde doplň doplnit změň změnit skryto passwort kennwort hier dein deine dei ihr ihre geheim

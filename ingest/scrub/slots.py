@@ -143,6 +143,8 @@ def bare_value(text: str, at: int) -> Value | None:
     if cut > 0:
         value = value[:cut]
     stripped = value.rstrip(EDGE_AFTER)
+    if stripped.endswith("**") and not stripped[:-2].endswith("*"):
+        stripped = stripped[:-2].rstrip(EDGE_AFTER)  # the end of bold text
     while stripped and stripped[-1] in BRACKETS and stripped.count(stripped[-1]) > stripped.count(BRACKETS[stripped[-1]]):
         stripped = stripped[:-1].rstrip(EDGE_AFTER)
     return value_at(text, start, start + len(stripped), start + len(stripped), quoted=False)
@@ -161,6 +163,7 @@ PUBLIC_VALUE: Final = re.compile(
     r"(?:ssh-(?:rsa|ed25519|dss)|ecdsa-|sk-ssh-|age1|npub1|xpub|ypub|zpub|pk_(?:live|test)_|pk\.eyJ|AAAAB3Nza|AAAAC3Nza|AAAAE2Vj|MIGf|MIIBIjAN|MFkwEwYH|MCowBQYDK2V|\$[A-Za-z0-9_\-]{43}$|"
     r"[!@#][A-Za-z0-9._=/\-]{1,60}:[a-z0-9.\-]{3,80}$|mxc:|s\d{1,12}_\d|t\d{1,8}-\d{2,12}_)"
 )
+VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 NESTED: Final = re.compile(r"([A-Za-z_][\w.\-]{1,40}+)[=:]")
 TOKENISH: Final = re.compile(r"[\w.+/=~\-:|!$%*^@#&?,]+")
 SENTENCE: Final = re.compile(r"[ \t]+[^\W\d_]{2,}")
@@ -183,6 +186,8 @@ def is_credential(slot: Slot, value: Value, *, name: str, sign: str) -> bool:
 def is_drawn(slot: Slot, value: Value, name: str, sign: str) -> bool:
     """Long and varied enough for what the name promises."""
     text = value.text
+    if "://" in text or (text.isupper() and VARIABLE.fullmatch(text) and slot_of(text) is not None):
+        return False
     if not TOKENISH.fullmatch(text) or (len(text) < 32 and is_technical(text)):
         return False
     if slot is Slot.SECRET:

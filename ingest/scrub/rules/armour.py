@@ -202,7 +202,7 @@ RULES: Final[tuple[Rule, ...]] = (
         why="age, Nostr, Bitcoin, Stellar and extended wallet keys: one line, with a checksum.",
         pattern=re.compile(
             START + r"(?P<s>AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{20,}+|AGE-PLUGIN-[A-Z0-9\-]{1,20}1[A-Z0-9]{20,}+|nsec1[a-z0-9]{40,}+|[xyztuvYZUV]prv[1-9A-HJ-NP-Za-km-z]{80,120}+|"
-            r"untrusted comment: [a-z ]{0,30}secret key[^\n]{0,80}\n[A-Za-z0-9+/=]{60,}+|RWR[A-Z][A-Za-z0-9+/]{100,}+={0,2}|ed25519:[1-9A-HJ-NP-Za-km-z]{86,90}|ed25519-secret:[A-Za-z0-9+/=]{40,}+|"
+            r"untrusted comment: [a-z ]{0,30}secret key[^\n]{0,80}\n[A-Za-z0-9+/=]{60,}+|(?<![/+])RWR[A-Z][A-Za-z0-9+/]{100,}+={0,2}|ed25519:[1-9A-HJ-NP-Za-km-z]{86,90}|ed25519-secret:[A-Za-z0-9+/=]{40,}+|"
             r"PVT_(?:K1|R1|WA)_[1-9A-HJ-NP-Za-km-z]{45,60}|suiprivkey1[a-z0-9]{50,70}|edsk[1-9A-HJ-NP-Za-km-z]{50,94})(?![A-Za-z0-9])"
         ),
         gate=gate("", "age-secret-key", "age-plugin", "prv", "secret key", "ed25519", "pvt_", heads="nsec rwr edsk suipri", run=16),

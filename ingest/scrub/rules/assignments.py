@@ -52,7 +52,7 @@ STANDING: Final = frozenset("requirepass masterauth _authtoken secretaccesskey a
 
 def assignment(key: KeyName, text: str, low: str) -> Spans:
     start, end, name, slot = key.start, key.end, key.name, key.slot
-    if (start and text[start - 1] in "?&") or text.endswith("&amp;", 0, start):
+    if (start and (text[start - 1] in "?&" or (text[start - 1] == ";" and low.startswith("jsessionid", start)))) or text.endswith("&amp;", 0, start):
         return NOTHING  # a parameter of an address, which has other borders
     if PROSE_NEXT.match(text, end):
         value = read_value(text, end + 1)

@@ -237,7 +237,7 @@ def piped(match: re.Match[str], text: str) -> Spans:
     words = command_words(text, match.end())
     words = [word for word in words if word.quoted or not re.fullmatch(r"-[neE]+|%s(?:\\n)?", word.text)]
     words = [word for word in words if not re.fullmatch(r"%s(?:\\n)?(?:%s(?:\\n)?)*", word.text)]
-    if not words or len(words) > 4:
+    if not words or len(words) > 4 or any(word.text.startswith(("$(", "<(")) for word in words):
         return NOTHING
     tail = text[words[-1].end : words[-1].end + 120]
     reader = re.match(r"[\"']?\s{0,4}\|\s{0,4}", tail)

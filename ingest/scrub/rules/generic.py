@@ -10,7 +10,7 @@ from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.rules.shape import START, not_placeholder
 from ingest.scrub.shapes import HEX, entropy, is_random, is_wordy
 
-STRANGE_PREFIX: Final = frozenset("mxc img pic file page sha sha1 sha256 md5 uuid id ref rev pr issue build web pod node vol pvc deps pip npm yarn cache linux main index chunk vendor sha512 digest commit screenshot".split())
+STRANGE_PREFIX: Final = frozenset("mxc img pic file page sha sha1 sha256 md5 uuid id ref rev pr issue build web pod node vol pvc deps pip npm yarn cache linux main index chunk vendor sha512 digest commit screenshot pi pm py ch cus sub src evt req acct card txn po price prod si seti cs il ii inv tok file link dp pst plan qt tr trr in ba ca bps vs ses msg thread run asst call step chatcmpl resp batch team usr user org proj room evt ev tx blk job task snap ami vol subnet vpc sg rtb igw eni eipalloc pcx".split())
 
 
 def jwt(match: re.Match[str], text: str) -> Spans:
@@ -28,6 +28,7 @@ def jwt(match: re.Match[str], text: str) -> Spans:
     return (match.span("s"),) if value.count(".") >= 2 and plain.startswith(b'{"') and len(value) > 60 else NOTHING
 
 
+CREDENTIAL_HEAD: Final = re.compile(r"(?:^|[_\-])(?:live|test|prod|secret|sec|sk|rk|token|tok|key|pat|api|auth|access|priv|svc|bot|app)(?:[_\-]|$)")
 STRANGE_HEAD: Final = re.compile(r"(?<![\w./:@$!#%\-])[a-z][a-z0-9]{1,9}(?:[_\-][a-z0-9]{2,10}){0,3}[_\-]$")
 
 
@@ -39,7 +40,8 @@ def stranger(match: re.Match[str], text: str) -> Spans:
     if is_placeholder(body, quoted=True) or HEX.fullmatch(body) or is_wordy(body) or prefix.split("_")[0].split("-")[0] in STRANGE_PREFIX:
         return NOTHING
     digits = sum(c.isdigit() for c in body)
-    varied = any(c.isupper() for c in body) and any(c.islower() for c in body) and digits >= 3
+    is_named = bool(CREDENTIAL_HEAD.search(prefix))
+    varied = any(c.isupper() for c in body) and any(c.islower() for c in body) and digits >= 3 and (is_named or len(body) >= 30)
     drawn = varied or (digits >= 5 and len(body) >= 32)
     return ((head.start(), match.end()),) if drawn and entropy(body) >= 3.6 and is_random(body, 24) else NOTHING
 

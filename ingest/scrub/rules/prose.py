@@ -13,7 +13,7 @@ from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.words import any_of
 from ingest.scrub.shapes import INNER_SIGNS, is_random, is_technical, looks_chosen
-from ingest.scrub.slots import Value, is_credential, read_value, whole
+from ingest.scrub.slots import NESTED, Value, is_credential, read_value, whole
 
 VERBS: Final = any_of(
     """
@@ -32,6 +32,10 @@ TELLING: Final = re.compile(
 )
 ADJACENT: Final = re.compile(r"[ \t]{1,12}(?=[\"'`„“«*\w])|[ \t]{0,12}(?:\r?\n){1,2}[ \t>]{0,6}(?=\S+[ \t]{0,12}(?:\r?\n|$))")
 OF_WHAT: Final = re.compile(r"['’]s?[ \t]{1,12}$|['’]s[ \t]{1,12}")
+LOOSE_VERBS: Final = frozenset("a e on to as na auf si son sea van var er zu now set".split())
+"""Words that say "is" in one language, or "to" as in "set to", and anything at all in another."""
+PLAIN_VERBS: Final = frozenset((*"is was je ist lautet es est è é jest är это は が 是 bylo był".split(), None, "should be", "will be", "to"))
+BARE_VERBS: Final = frozenset("pass token key secret seed".split())
 BLANK: Final = frozenset(" \t\r\n\u00a0")
 FAR: Final = 240
 PROMISING: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|[A-Za-z]-[A-Za-z]")
@@ -47,30 +51,35 @@ def sentence(key: KeyName, text: str, low: str) -> Spans:
     if text[end : end + 2] in ("'s", "’s"):
         end += 2
         value = read_value(text, end + 1) if text[end : end + 1] == " " else None
-        if value and tells(slot, value, sure=not value.quoted):
+        if value and tells(slot, value, sure=not value.quoted, plain=False):
             return (whole(value, text),)
+    if key.start and text[key.start - 1] in "<{[":
+        return NOTHING  # stands for a value itself: `<password>`
     while text[end : end + 1] in ("*", "_", '"', "'", "`", ")", "”", "]") and text[end : end + 1]:
         end += 1
     told = TELLING.match(low, end)
     steps = 0
     while told and steps < CONTENDERS:
         value = read_value(text, told.end())
-        sure = not told["fill"] or bool(told["verb"])
-        if value and tells(slot, value, sure=sure):
+        verb = told["verb"]
+        if verb in LOOSE_VERBS and (key.name.lower() in BARE_VERBS or told["fill"].count(" ") > 4):
+            verb = None
+        if value and tells(slot, value, sure=not told["fill"] and verb != "" or bool(verb), plain=verb in PLAIN_VERBS and key.name.lower() not in BARE_VERBS):
             return (whole(value, text),)
         further = TELLING.match(low, told.end()) if told.end() > end else None
         end, told, steps = told.end(), further, steps + 1
-    return adjacent(slot, end, text) if steps == 0 else NOTHING
+    return adjacent(slot, end, text, is_verb=key.name.lower() in BARE_VERBS) if steps == 0 else NOTHING
 
 
-def tells(slot: Slot, value: Value, *, sure: bool) -> bool:
-    if not is_credential(slot, value, name="", sign="is"):
+def tells(slot: Slot, value: Value, *, sure: bool, plain: bool) -> bool:
+    """`sure`: nothing else can be meant by the place; `plain`: a verb that says "is", after which a quoted word will do."""
+    if NESTED.match(value.text) or not is_credential(slot, value, name="", sign="is"):
         return False
     text = value.text
     if slot is not Slot.PASSWORD:
         return is_random(text, 16) and "://" not in text
     if value.quoted:
-        return sure and (looks_chosen(text, 5) or (len(text) >= 6 and text.isalpha() and text.islower() and value.next not in ("-",)))
+        return sure and (looks_chosen(text, 5) or (plain and len(text) >= 6 and text.isalpha() and text.islower() and value.next != "-"))
     if "/" in text or "://" in text or text.endswith("()") or not (sure or is_strong(text) or is_random(text, 12)):
         return False
     return not re.fullmatch(r"[A-Za-z]+(?:[-/][A-Za-z0-9]+)+", text) or text.count("-") >= 2
@@ -84,13 +93,13 @@ def is_strong(text: str) -> bool:
     return len(text) >= 7 and has_digit and (mixed or sign or text.count("-") >= 2) and not is_technical(text)
 
 
-def adjacent(slot: Slot, end: int, text: str) -> Spans:
+def adjacent(slot: Slot, end: int, text: str, *, is_verb: bool) -> Spans:
     """`password "falcon-harbor-51" works`, `with password R0cket.99`: no verb at all, so the value has to be strong."""
     gap = ADJACENT.match(text, end)
-    if not gap or slot is not Slot.PASSWORD:
+    if not gap or slot is not Slot.PASSWORD or ("\n" in gap[0] and is_verb):
         return NOTHING
     value = read_value(text, gap.end())
-    if not value or not is_credential(slot, value, name="", sign="is") or "/" in value.text:
+    if not value or NESTED.match(value.text) or "/" in value.text or "(" in value.text or not is_credential(slot, value, name="", sign="is"):
         return NOTHING
     if value.quoted:
         good = looks_chosen(value.text, 6)
@@ -134,7 +143,7 @@ LOGINS: Final = (
 
 def pair(match: re.Match[str], text: str) -> Spans:
     value = read_value(text, match.end())
-    if not value or value.quoted and not looks_chosen(value.text) or is_placeholder(value.text):
+    if not value or NESTED.match(value.text) or (value.quoted and not looks_chosen(value.text)) or is_placeholder(value.text):
         return NOTHING
     good = looks_chosen(value.text, 5) and not re.fullmatch(r"[\w.\-]+\.[a-z]{2,6}|\d+[\w:.]*", value.text) and "/" not in value.text and is_credential(Slot.PASSWORD, value, name="", sign="is")
     return (whole(value, text),) if good else NOTHING
@@ -168,7 +177,7 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
         name="user-and-password",
         kind="password",
         why="`creds: admin/X`, `login: jana / X`: two values behind one word.",
-        pattern=re.compile(rf"(?<![a-z0-9_\-])(?:{LOGINS})(?:{BLANKS}[^\s:=]{{1,20}}){{0,4}}?[ \t]?(?:[:=：]|->|→|is|are|je|jsou)(?:{BLANKS})?[\"'`*]{{0,2}}[\w.+@\-]{{1,40}}[\"'`*]{{0,2}}[ \t]?(?:/|:|\||,|[ ])[ \t]?(?=[^\s\-]\S{{4}})"),
+        pattern=re.compile(rf"(?<![a-z0-9_\-/.@])(?:{LOGINS})(?:{BLANKS}[^\s:=]{{1,20}}){{0,4}}?[ \t]?(?:[:=：]|->|→|is|are|je|jsou)(?:{BLANKS})?[\"'`*]{{0,2}}[\w.+@\-]{{1,40}}[\"'`*]{{0,2}}[ \t]?(?:/|:|\||,|[ ])[ \t]?(?=[^\s\-]\S{{4}})"),
         gate=gate("cred creds credential credentials login logins account user username zugangsdaten zugang anmeldedaten benutzer acceso credenciales identifiants identifiant accesso credenziali acesso credenciais dane logowania "
                   "inloggning inloggegevens usuario access daje", "údaje", "přihl", "přístup", "accès", "dostęp", "доступ", "логин", "учётка", "учетка", "uživatel"),
         finds=("creds: admin/⟦{chosen}⟧", "login: jana / ⟦{chosen}⟧", "přihlašovací údaje: admin / ⟦{chosen}⟧", "Zugangsdaten: admin:⟦{chosen}⟧"),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from ingest.scrub.model import NOTHING, Gate, Rule, Spans, Validator, gate, secret_group
+from ingest.scrub.model import NOTHING, Gate, Rule, Spans, Validator, gate
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.shapes import is_random
 
@@ -18,16 +18,24 @@ def drawn(least: int = 12) -> Validator:
 
     def check(match: re.Match[str], text: str) -> Spans:
         value = match["s"]
-        body = match["b"] if "b" in match.re.groupindex else value
-        if is_placeholder(value, quoted=True) or is_placeholder(body, quoted=True) or not is_random(body, least):
+        body = drawn_part(match)
+        if not is_random(body, least) or is_placeholder(value, quoted=True) or is_placeholder(body, quoted=True):
             return NOTHING
         return (match.span("s"),)
 
     return check
 
 
+def drawn_part(match: re.Match[str]) -> str:
+    """The group `b`, or all of the secret."""
+    part: str | None = match["b"] if "b" in match.re.groupindex else None
+    return part or match["s"]
+
+
 def not_placeholder(match: re.Match[str], text: str) -> Spans:
-    return NOTHING if is_placeholder(match["s"], quoted=True) else secret_group(match, text)
+    if is_placeholder(match["s"], quoted=True) or is_placeholder(drawn_part(match), quoted=True):
+        return NOTHING
+    return (match.span("s"),)
 
 
 def token(
