@@ -71,6 +71,8 @@ class Credential:
 
 KNOWN: Final = (
     Credential("embed-api-key", "key of the embedding endpoint, which `embed.api_key_credential` names"),
+    Credential("ask-api-key", "key of the endpoint that writes answers, which `ask.api_key_credential` names"),
+    Credential("audit-alert-url", "where alerts go, as Apprise takes it, which `audit.alert_credential` names"),
     Credential("git-handbook", "user:token of a private repository over https, which `repo.credential` names"),
     Credential("matrix-reader-token", "access token of the reader account in [chat]"),
 )

@@ -35,6 +35,10 @@ def needed(config: Config) -> dict[str, str]:
     names: dict[str, str] = {}
     if config.embed.api_key_credential:
         names[config.embed.api_key_credential] = "for [embed]"
+    if config.ask.kind != "off" and config.ask.api_key_credential:
+        names.setdefault(config.ask.api_key_credential, "for [ask]")
+    if config.audit.alert_credential:
+        names.setdefault(config.audit.alert_credential, "for the alerts of [audit]")
     for repo in config.repo:
         if repo.credential:
             names.setdefault(repo.credential, f"for repo {repo.name}")

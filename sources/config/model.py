@@ -28,7 +28,7 @@ from sources.config.forms import (
     number,
     whole,
 )
-from sources.config.units import HOUR_MS, MINUTE_MS, SECOND_MS
+from sources.config.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 
 Override = Literal["not-dm", "not-bridged"]
 
@@ -133,6 +133,45 @@ class Search:
     ] = None
     vector_weight: Annotated[VectorWeights, ""] = field(default_factory=VectorWeights)
     route: Annotated[tuple[Route, ...], ""] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """`[ask]`: the model that `sources ask` has answers written by. What it is sent are passages of your sources."""
+
+    kind: Annotated[
+        Literal["off", "openai"], "Off, or an endpoint that speaks OpenAI's protocol (`/v1/chat/completions`)."
+    ] = "off"
+    url: Annotated[str | None, HTTP_URL, "The service's base, like `http://localhost:11434`."] = None
+    model: Annotated[str | None, MODEL, "The name that the server knows."] = None
+    api_key_credential: Annotated[
+        str | None, NAME, "Name of the credential that holds the key; none is sent without it."
+    ] = None
+    passages: Annotated[int, whole(1, 50), "Hits that an answer may rest on, at most."] = 8
+    max_context_bytes: Annotated[int, SIZE, "Bytes of text that are sent with a question, at most."] = 24_000
+    temperature: Annotated[
+        float | None, number(0, 2), "Sent when it is given; some models refuse every value but their own."
+    ] = None
+    connect_timeout_ms: Annotated[int, DURATION, "Until the service can be reached."] = 5 * SECOND_MS
+    silence_timeout_ms: Annotated[int, DURATION, "For each silence of the service; it may load its model first."] = (
+        MINUTE_MS
+    )
+    timeout_ms: Annotated[int, DURATION, "For a whole answer, all tries together."] = 5 * MINUTE_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """`[audit]`: what `sources audit` holds against a source."""
+
+    horizon_ms: Annotated[int, DURATION, "A page whose `last_verified` is older than this is stale."] = 180 * DAY_MS
+    due_soon_ms: Annotated[int, DURATION, "This long before it is stale a page is due soon."] = 30 * DAY_MS
+    refresh_overdue_ms: Annotated[
+        int, DURATION, "A source that no refresh brought up to date for this long is overdue."
+    ] = 26 * HOUR_MS
+    pending_overdue_ms: Annotated[int, DURATION, "Texts may wait this long for their vectors."] = 24 * HOUR_MS
+    alert_credential: Annotated[
+        str | None, NAME, "Name of the credential with the address that `--alert` writes to, as Apprise takes it."
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,6 +305,8 @@ class Config:
     index: Annotated[Index, ""] = field(default_factory=Index)
     embed: Annotated[Embed, ""] = field(default_factory=Embed)
     search: Annotated[Search, ""] = field(default_factory=Search)
+    ask: Annotated[Ask, ""] = field(default_factory=Ask)
+    audit: Annotated[Audit, ""] = field(default_factory=Audit)
     refresh: Annotated[Refresh, ""] = field(default_factory=Refresh)
     log: Annotated[Log, ""] = field(default_factory=Log)
     repo: Annotated[tuple[Repo, ...], ""] = ()

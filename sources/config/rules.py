@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sources.config.decode import Problem
 from sources.config.forms import ROOM_ID, FormError
-from sources.config.model import Chat, Embed, Index, Notes, Refresh, Repo, Route, Search, Validate
+from sources.config.model import Ask, Audit, Chat, Embed, Index, Notes, Refresh, Repo, Route, Search, Validate
 
 
 def contradictions(table: object) -> Iterator[Problem]:
@@ -21,6 +21,11 @@ def contradictions(table: object) -> Iterator[Problem]:
                 yield Problem("candidates", f"is less than limit ({table.limit})", "raise it")
         case Route():
             yield from _route(table)
+        case Ask():
+            yield from _ask(table)
+        case Audit():
+            if table.due_soon_ms > table.horizon_ms:
+                yield Problem("due_soon", "is longer than horizon, so every page would be due", "shorten it")
         case Refresh():
             yield from _some_time("source_timeout", table.source_timeout_ms)
             yield from _some_time("silence_timeout", table.silence_timeout_ms)
@@ -62,6 +67,18 @@ def _embed(embed: Embed) -> Iterator[Problem]:
     yield from _some_time("connect_timeout", embed.connect_timeout_ms)
     yield from _some_time("document_timeout", embed.document_timeout_ms)
     yield from _some_time("query_timeout", embed.query_timeout_ms)
+
+
+def _ask(ask: Ask) -> Iterator[Problem]:
+    if ask.kind != "off":
+        for key, value in (("url", ask.url), ("model", ask.model)):
+            if value is None:
+                yield Problem(key, f'is missing, and kind = "{ask.kind}" needs it', "add it, or change kind")
+    if ask.max_context_bytes < 1_000:
+        yield Problem("max_context", "is too small for one passage", 'write "4 kB" or more')
+    yield from _some_time("connect_timeout", ask.connect_timeout_ms)
+    yield from _some_time("silence_timeout", ask.silence_timeout_ms)
+    yield from _some_time("timeout", ask.timeout_ms)
 
 
 def _route(route: Route) -> Iterator[Problem]:
