@@ -14,8 +14,8 @@ from typing import Protocol
 
 from index.embed.base import Embedder
 from index.errors import CredentialError, SourcesError
-from index.model import NO_EMBEDDER, Fingerprint, SourceId
-from index.store import documents, erase, vectors
+from index.model import NO_EMBEDDER, Corpus, Fingerprint, SourceId, corpus_of
+from index.store import documents, erase, sweeps, vectors
 from index.store.store import Store
 from ingest.report import Outcome, Report, SourceReport
 from ingest.vectors import fill_pending
@@ -138,6 +138,8 @@ async def remove_source(writer: Writer, source: SourceId, *, label: str) -> Sour
     async with writer.batch(source, label=label, is_public=False) as batch:
         await batch.remove(await documents.document_ids(writer.store.connection, source))
         await writer.store.forget(source)
+        if corpus_of(source) is Corpus.CHAT:
+            await sweeps.forget_account(writer.store.connection, source.partition(":")[2])
     return SourceReport(
         source,
         Outcome.REMOVED,

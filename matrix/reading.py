@@ -4,8 +4,10 @@ Nothing here keeps a position or decides what may be read; it asks, and says wha
 """
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
+from urllib.parse import quote
 
 from index.errors import ConfigError
 from index.model import EventId, RoomId, UserId
@@ -46,6 +48,8 @@ class RoomReader(Protocol):
 
     async def state(self, room: RoomId) -> RoomState: ...
 
+    async def state_content(self, room: RoomId, kind: str, key: str = "") -> JsonObject | None: ...
+
     async def joined_members(self, room: RoomId) -> dict[UserId, str | None]: ...
 
     async def upload_filter(self, definition: JsonObject) -> str: ...
@@ -54,7 +58,7 @@ class RoomReader(Protocol):
         self, since: str | None, *, filter_id: str, wait_ms: int = 0, attempts: int | None = None
     ) -> SyncBatch: ...
 
-    async def sync_blind(self, since: str) -> SyncBatch: ...
+    async def sync_blind(self, since: str | None) -> SyncBatch: ...
 
     async def messages(
         self,
@@ -88,17 +92,21 @@ class RoomReader(Protocol):
     async def is_alive(self) -> bool: ...
 
 
-def sync_filter(*, timeline_limit: int, lazy_members: bool = True) -> JsonObject:
+def sync_filter(*, timeline_limit: int, lazy_members: bool = True, without: Collection[RoomId] = ()) -> JsonObject:
     """Timelines, state and the two pieces of account data that gates look at; no presence, receipts or typing.
 
+    Of the rooms `without` no timeline is told, and so no change of their state either.
     With `lazy_members` the members that join inside a gap and then stay silent are not told: read `/state` of a room
     whose timeline was limited.
     """
+    timeline: JsonObject = {"limit": timeline_limit, "lazy_load_members": lazy_members}
+    if without:
+        timeline["not_rooms"] = [*sorted(without)]
     return {
         "presence": _NOTHING,
         "account_data": {"types": ["m.direct", "m.ignored_user_list"]},
         "room": {
-            "timeline": {"limit": timeline_limit, "lazy_load_members": lazy_members},
+            "timeline": timeline,
             "state": {"lazy_load_members": lazy_members},
             "ephemeral": _NOTHING,
             "account_data": {"types": ["m.tag"]},
@@ -145,6 +153,14 @@ class HomeserverReader:
         events, odd = objects_in(await self._session.get_list(client_path("rooms", room, "state")))
         return RoomState(events, odd)
 
+    async def state_content(self, room: RoomId, kind: str, key: str = "") -> JsonObject | None:
+        """The content of one state event as it holds now; None when there is none. RefusedError when it is not ours."""
+        try:
+            return await self._session.get(f"{client_path('rooms', room, 'state', kind)}/{quote(key, safe='')}")
+        except RefusedError as refused:
+            _raise_unless_missing(refused)
+            return None
+
     async def joined_members(self, room: RoomId) -> dict[UserId, str | None]:
         """With their display names in this room, where they have one."""
         answer = await self._session.get(client_path("rooms", room, "joined_members"), needs={"joined": dict})
@@ -165,8 +181,8 @@ class HomeserverReader:
         """
         return await self._sync(since, filter_id, wait_ms, is_blind=False, attempts=attempts)
 
-    async def sync_blind(self, since: str) -> SyncBatch:
-        """A new token when `sync` cannot be answered because of one bad event: memberships, but no timelines."""
+    async def sync_blind(self, since: str | None) -> SyncBatch:
+        """A token without timelines: the first one, or when `sync` cannot be answered because of one bad event."""
         narrow: JsonObject = {
             "presence": _NOTHING,
             "account_data": _NOTHING,

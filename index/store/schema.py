@@ -8,6 +8,9 @@ or audience is a comparison of numbers, in the full-text index as well. The id t
 Text stands in `chunk` alone; `words` and `grams` index it (external content, kept in step by triggers) and `term` is a
 view of the postings. Vectors stand in one plain table clustered by cell of near vectors; that table is master copy and
 index in one, so nothing of a vector is left elsewhere when its row goes.
+
+Chat has its own half (step 2): `room` and what is around it say what may be read and how far it was read, `ledger` what
+each message says now, `chat_window` which messages stand together in one document.
 """
 
 from typing import Final
@@ -126,6 +129,105 @@ STEPS: Final[tuple[str, ...]] = (
     CREATE TABLE file_state(                     -- of folders without history: what a file looked like when it was read
         source_key INTEGER NOT NULL REFERENCES source, path TEXT NOT NULL, state TEXT NOT NULL,
         PRIMARY KEY(source_key, path)
+    ) WITHOUT ROWID;
+    """,
+    """
+    CREATE TABLE room(                           -- every Matrix room that the reader was ever seen in
+        room_key INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        title TEXT NOT NULL, alias TEXT NOT NULL,
+        join_rule TEXT NOT NULL, visibility TEXT NOT NULL,
+        is_joined INTEGER NOT NULL, is_federated INTEGER NOT NULL,
+        left_ms INTEGER, left_token TEXT,        -- since when the reader is out, and the sync it was last in
+        outcome TEXT NOT NULL,                   -- admitted, suspended, refused; empty before the first verdict
+        findings TEXT NOT NULL, decided_ms INTEGER,
+        facts TEXT NOT NULL, state_ms INTEGER NOT NULL,
+        lifetime_ms INTEGER,                     -- how long the room lets messages live
+        phase TEXT NOT NULL,                     -- how far its history was read
+        is_stale INTEGER NOT NULL,               -- the next reading replaces what is stored
+        position TEXT, since TEXT, fresh_token TEXT,
+        seen_visibility TEXT NOT NULL,           -- where reading stands
+        last_order INTEGER NOT NULL, last_event TEXT, last_ms INTEGER
+    );
+    CREATE TABLE room_gap(                       -- of a timeline, being read backwards
+        gap_key INTEGER PRIMARY KEY,
+        room_key INTEGER NOT NULL REFERENCES room,
+        token TEXT, until TEXT,
+        next_order INTEGER NOT NULL,
+        visibility TEXT NOT NULL,
+        is_thorough INTEGER NOT NULL, known INTEGER NOT NULL,
+        last_event TEXT, last_ms INTEGER,
+        opened_ms INTEGER NOT NULL
+    );
+    CREATE INDEX room_gap_room ON room_gap(room_key);
+    CREATE TABLE room_unknown(                   -- stretches that could not be read
+        room_key INTEGER NOT NULL REFERENCES room, first_ms INTEGER, last_ms INTEGER, why TEXT NOT NULL,
+        found_ms INTEGER NOT NULL
+    );
+    CREATE INDEX room_unknown_room ON room_unknown(room_key);
+    CREATE TABLE room_alias(                     -- where the aliases of the configuration ever led to
+        alias TEXT NOT NULL, room TEXT NOT NULL, PRIMARY KEY(alias, room)
+    ) WITHOUT ROWID;
+
+    CREATE TABLE person(person_key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
+    CREATE TABLE chat_window(
+        window_key INTEGER PRIMARY KEY,
+        room_key INTEGER NOT NULL REFERENCES room,
+        id TEXT NOT NULL,
+        lane TEXT NOT NULL,                      -- root of the thread; empty: the main timeline
+        last_ms INTEGER NOT NULL, size_bytes INTEGER NOT NULL, is_open INTEGER NOT NULL,
+        UNIQUE(room_key, id)
+    );
+    CREATE UNIQUE INDEX chat_window_open ON chat_window(room_key, lane) WHERE is_open;
+    CREATE TABLE ledger(                         -- messages and edits
+        event_key INTEGER PRIMARY KEY,
+        room_key INTEGER NOT NULL REFERENCES room,
+        event TEXT NOT NULL,
+        person_key INTEGER NOT NULL REFERENCES person,
+        type TEXT NOT NULL,
+        family TEXT,                             -- what an edit replaces; null: an original
+        position INTEGER NOT NULL,               -- the server's order, inside the room
+        claimed_ms INTEGER NOT NULL, sent_ms INTEGER NOT NULL,
+        body TEXT NOT NULL, links TEXT,          -- scrubbed
+        flags INTEGER NOT NULL,
+        thread_root TEXT,
+        winner TEXT,                             -- the edit that counts; null: none
+        window_key INTEGER REFERENCES chat_window,
+        is_waiting INTEGER NOT NULL,             -- for a gap before it to be filled
+        UNIQUE(room_key, event)
+    );
+    CREATE INDEX ledger_family ON ledger(room_key, family) WHERE family IS NOT NULL;
+    CREATE INDEX ledger_window ON ledger(window_key) WHERE window_key IS NOT NULL;
+    CREATE INDEX ledger_waiting ON ledger(room_key, position) WHERE is_waiting;
+    CREATE INDEX ledger_time ON ledger(room_key, sent_ms);
+    CREATE INDEX ledger_person ON ledger(person_key);
+    CREATE TABLE skipped_event(                  -- met and not kept; the id itself only of odd ones
+        room_key INTEGER NOT NULL REFERENCES room, digest INTEGER NOT NULL, reason TEXT NOT NULL, event TEXT,
+        PRIMARY KEY(room_key, digest)
+    ) WITHOUT ROWID;
+    CREATE TABLE tombstone(                      -- what must stay gone
+        room_key INTEGER NOT NULL REFERENCES room, event TEXT NOT NULL, why TEXT NOT NULL,
+        PRIMARY KEY(room_key, event)
+    ) WITHOUT ROWID;
+    CREATE TABLE purge(                          -- standing orders to forget; null: any
+        purge_key INTEGER PRIMARY KEY,
+        room TEXT, event TEXT, sender TEXT, after_ms INTEGER, before_ms INTEGER,
+        ordered_ms INTEGER NOT NULL, ordered_by TEXT NOT NULL, reason TEXT NOT NULL,
+        applied_ms INTEGER, removed INTEGER NOT NULL DEFAULT 0, proof TEXT NOT NULL DEFAULT ''
+    );
+    """,
+    """
+    CREATE TABLE forge_repo(                     -- a source that was found in the listing of a forge, itself a source
+        source_key INTEGER PRIMARY KEY REFERENCES source,
+        forge_key INTEGER NOT NULL REFERENCES source,
+        number TEXT NOT NULL,                    -- the forge's own, which outlives names
+        url TEXT NOT NULL,
+        settled TEXT NOT NULL DEFAULT '',        -- what made it be up to date
+        UNIQUE(forge_key, number)
+    );
+    CREATE TABLE forge_page(                     -- answers of a listing, to be asked whether they still hold
+        forge_key INTEGER NOT NULL REFERENCES source, request TEXT NOT NULL, answer TEXT NOT NULL,
+        PRIMARY KEY(forge_key, request)
     ) WITHOUT ROWID;
     """,
 )

@@ -63,6 +63,7 @@ class RoomPolicy:
     overrides: Mapping[RoomId, frozenset[Override]] = field(default_factory=dict)
     refuses_encrypted: bool = False
     narrow_rooms: frozenset[RoomId] = frozenset()  # read although newcomers may not see their history
+    visibilities: frozenset[Visibility] = OPEN_VISIBILITIES  # rooms with another one are refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +130,11 @@ def _refusals(facts: RoomFacts, policy: RoomPolicy) -> Iterator[Finding]:
         yield Finding(Reason.BRIDGED, text)
     if facts.sticky.encrypted and policy.refuses_encrypted:
         yield Finding(Reason.ENCRYPTED, 'encrypted at some time, and chat.encrypted_rooms = "refuse"')
-    if facts.visibility not in OPEN_VISIBILITIES and facts.room not in policy.narrow_rooms:
-        yield Finding(Reason.VISIBILITY, f"history visibility is {facts.visibility}: newcomers may not read back")
+    if facts.visibility not in policy.visibilities and facts.room not in policy.narrow_rooms:
+        why = (
+            "newcomers may not read back" if facts.visibility not in OPEN_VISIBILITIES else "chat.history leaves it out"
+        )
+        yield Finding(Reason.VISIBILITY, f"history visibility is {facts.visibility}: {why}")
 
 
 def _suspensions(facts: RoomFacts) -> Iterator[Finding]:
@@ -183,7 +187,8 @@ def _notes(facts: RoomFacts, policy: RoomPolicy) -> Iterator[str]:
         yield "encrypted: only what was said in the clear is read"
     if facts.is_tombstoned:
         yield f"upgraded to {facts.replacement or 'an unnamed room'}; its text stays searchable"
-    if facts.visibility not in OPEN_VISIBILITIES and facts.room in policy.narrow_rooms:
+    is_wanted = facts.room in policy.narrow_rooms or facts.visibility in policy.visibilities
+    if facts.visibility not in OPEN_VISIBILITIES and is_wanted:
         yield f"history visibility is {facts.visibility}, read because the host says so"
 
 

@@ -64,9 +64,9 @@ class TombstoneRow:
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """A standing order to forget: every message of `room` that meets all conditions given. Times are inclusive."""
+    """A standing order to forget every message that meets all conditions given. Times are inclusive."""
 
-    room: RoomId
+    room: RoomId | None
     event: EventId | None = None
     sender: UserId | None = None
     after_ms: int | None = None
@@ -75,7 +75,7 @@ class Purge:
     def covers(self, room: RoomId, event: EventId, sender: UserId, times_ms: Iterable[int]) -> bool:
         """With two times of one message (claimed and clamped), either is enough."""
         return (
-            room == self.room
+            self.room in {None, room}
             and self.event in {None, event}
             and self.sender in {None, sender}
             and any(

@@ -1,0 +1,140 @@
+"""What must be forgotten by order: purges, users to be erased, messages that outlived their room's retention.
+
+Applied in small transactions, each of which leaves index and ledger in step; a run that is killed goes on in the next.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from typing import Final
+
+from index.errors import StoreError
+from index.model import EventId, RoomId, UserId
+from index.store import purges as purge_store
+from index.store import rooms as room_store
+from index.store import sweeps
+from index.store.purges import PurgeRecord
+from index.store.sweeps import Place
+from ingest.chat.ledger import Purge, Why
+from ingest.chat.rendering import source_id
+from ingest.chat.room import room_of
+from ingest.chat.settings import ChatSettings
+from ingest.chat.storing import forget
+from ingest.writing import Writer
+
+_AT_ONCE: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What went. `proof` is a digest over the ids, in the order of their removal: it proves and does not tell."""
+
+    events: int
+    rooms: frozenset[RoomId]
+    proof: str
+
+
+def rules_of(records: Sequence[PurgeRecord]) -> tuple[Purge, ...]:
+    """What arrivals are held against."""
+    return tuple(
+        Purge(record.room, record.event, record.sender, record.after_ms, record.before_ms) for record in records
+    )
+
+
+async def apply_purges(writer: Writer, settings: ChatSettings, now_ms: int) -> list[tuple[PurgeRecord, Purged]]:
+    """Carry out every order that was not carried out yet. Arrivals are held against all of them for ever."""
+    done = []
+    for record in await purge_store.purges(writer.store.connection):
+        if record.applied_ms is not None or record.key is None:
+            continue
+        purged = await _remove_all(writer, settings, now_ms, partial(_matching, writer, record))
+        async with writer.transaction() as store:
+            await purge_store.record_applied(
+                store.connection, record.key, now_ms=now_ms, removed=purged.events, proof=purged.proof
+            )
+        done.append((record, purged))
+    return done
+
+
+async def erase_users(writer: Writer, settings: ChatSettings, now_ms: int) -> Purged:
+    """Messages of users that the configuration names, in all rooms."""
+    events, rooms = 0, frozenset[RoomId]()
+    for user in settings.erased_users:
+        purged = await _remove_all(writer, settings, now_ms, partial(_by, writer, user))
+        events, rooms = events + purged.events, rooms | purged.rooms
+    return Purged(events, rooms, "")
+
+
+async def expire(writer: Writer, settings: ChatSettings, room: RoomId, before_ms: int, now_ms: int) -> Purged:
+    """Messages of a room from before a time. No tombstones: arrivals are held against the time as well."""
+    return await _remove_all(
+        writer,
+        settings,
+        now_ms,
+        lambda: sweeps.older(writer.store.connection, room, before_ms, limit=_AT_ONCE),
+        buries=False,
+    )
+
+
+async def _matching(writer: Writer, record: PurgeRecord) -> list[Place]:
+    return await sweeps.matching(
+        writer.store.connection,
+        room=record.room,
+        event=record.event,
+        sender=record.sender,
+        after_ms=record.after_ms,
+        before_ms=record.before_ms,
+        limit=_AT_ONCE,
+    )
+
+
+async def _by(writer: Writer, user: UserId) -> list[Place]:
+    return await sweeps.matching(writer.store.connection, sender=user, limit=_AT_ONCE)
+
+
+async def _remove_all(
+    writer: Writer,
+    settings: ChatSettings,
+    now_ms: int,
+    find: Callable[[], Awaitable[list[Place]]],
+    *,
+    buries: bool = True,
+) -> Purged:
+    digest = blake2b(digest_size=16)
+    count = 0
+    rooms: set[RoomId] = set()
+    before: list[Place] = []
+    while places := await find():
+        if places == before:
+            raise StoreError(f"{writer.store.name}: {len(places)} messages cannot be removed (run `sources verify`)")
+        before = places
+        by_room: dict[RoomId, list[EventId]] = {}
+        for place in places:
+            by_room.setdefault(place.room, []).append(place.event)
+            digest.update(f"{place.event}\0".encode())
+        for room, events in by_room.items():
+            await remove(writer, settings, room, events, Why.PURGED, now_ms=now_ms, buries=buries)
+        count += len(places)
+        rooms |= by_room.keys()
+    return Purged(count, frozenset(rooms), digest.hexdigest() if count else "")
+
+
+async def remove(
+    writer: Writer,
+    settings: ChatSettings,
+    room: RoomId,
+    events: Sequence[EventId],
+    why: Why,
+    *,
+    now_ms: int,
+    buries: bool = True,
+) -> int:
+    """Named events of one room, in one transaction; returns how many documents were written or removed."""
+    record = await room_store.room(writer.store.connection, room)
+    if record is None:
+        return 0
+    shelf = room_of(record).shelf(settings, (), now_ms)
+    async with writer.batch(source_id(room), label=record.label, is_public=record.is_public) as batch:
+        await forget(batch, shelf, events, why, buries=buries)
+    return batch.documents + batch.documents_removed
