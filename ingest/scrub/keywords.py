@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from ingest.scrub.names import Slot, is_bare, slot_of
-from ingest.scrub.words import GLUED_STEMS, STEM_WORDS, WIDE_STEMS
+from ingest.scrub.words import BORDERED_STEMS, GLUED_STEMS, STEM_WORDS, WIDE_STEMS
 
 LONGEST_NAME: Final = 64
 NAME_RIGHT: Final = re.compile(r"(?:[\w\-$]|\.(?=\w)){0,60}+")
 SPACES: Final = re.compile("[ \u00a0-]")
 WORD: Final = re.compile(r"[^\W_][\w'’/]{0,24}")
 WORDS_BEFORE: Final = 3
+ANYWHERE: Final = (*GLUED_STEMS, *BORDERED_STEMS)
+UNSPACED: Final = "\u2e80"
+"""From here on are scripts that put no blanks between words: a name there ends with its key word."""
+AFTER: Final = re.compile(
+    r"[ \u00a0](?:(?:de|di|do|da|del|für|for|pro|k|ke|до|для|от)[ ]|d['’])?(?P<word>[^\W\d_]{2,20})(?=[ \u00a0]?[:：=]|[ ](?:is|je|est|es|è|é|jest|ist)[ ])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +35,7 @@ class KeyName:
 
 def stems(low: str, words: set[bytes]) -> list[tuple[int, str]]:
     """Every key word with its place, in order. Looking for the few that are there is cheaper than one pattern for all."""
-    present = [stem for stem in GLUED_STEMS if stem in low]
+    present = [stem for stem in ANYWHERE if stem in low]
     present += [word.decode() for word in STEM_WORDS & words]
     if not low.isascii():
         present += [stem for stem in WIDE_STEMS if stem in low]
@@ -50,13 +56,17 @@ def key_names(text: str, low: str, words: set[bytes]) -> Iterator[KeyName]:
         if place < at or is_inside_word(stem, place, text):
             continue
         first = place + len(stem)
-        start, end = name_around(text, place, first)
+        start, end = name_around(text, place, first) if stem < UNSPACED else ascii_before(text, place, first)
         while end > first and text[end - 1] in "-_":
             end -= 1
         at = end
         name = text[start:end].strip("-$")
-        is_option = text[start] == "-" or (start > 0 and text[start - 1] == "/" and (start < 2 or text[start - 2] == " "))
+        is_option = text[start] == "-" or (
+            start > 0 and text[start - 1] == "/" and (start < 2 or text[start - 2] == " ")
+        )
         slot = slot_of(name) if is_option else slot_here(name, text, start)
+        if slot is None and is_bare(name) and (after := AFTER.match(text, end)):
+            slot, end = slot_of(f"{after['word']} {name}"), after.end()
         if slot is not None:
             yield KeyName(name, start, end, slot, is_option)
 
@@ -66,11 +76,17 @@ def is_inside_word(stem: str, start: int, text: str) -> bool:
     end = start + len(stem)
     following = text[end : end + 1]
     if stem == "key":
-        return following.isalpha() and following.islower() and text[end : end + 2] not in ("s ", "s:", "s=", "s\"", "s'", "s_")
+        return (
+            following.isalpha()
+            and following.islower()
+            and text[end : end + 2] not in ("s ", "s:", "s=", 's"', "s'", "s_")
+        )
     if stem in GLUED_STEMS or not stem.isascii():
         return False
     before = text[start - 1] if start else ""
-    return (following.isalpha() and following.islower()) or (before.isalpha() and before.islower() and text[start].islower())
+    return (following.isalpha() and following.islower()) or (
+        before.isalpha() and before.islower() and text[start].islower()
+    )
 
 
 def name_around(text: str, start: int, end: int) -> tuple[int, int]:
@@ -85,6 +101,13 @@ def name_around(text: str, start: int, end: int) -> tuple[int, int]:
         start -= 1
     right = NAME_RIGHT.match(text, end)
     return start, right.end() if right else end
+
+
+def ascii_before(text: str, start: int, end: int) -> tuple[int, int]:
+    """`APIキー`, but not the sentence before and after."""
+    while start and text[start - 1].isascii() and text[start - 1].isalnum():
+        start -= 1
+    return start, end
 
 
 def slot_here(name: str, text: str, start: int) -> Slot | None:

@@ -22,16 +22,14 @@ PART: Final = re.compile(r"[A-Z]+(?![a-zà-ž])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+|\d+
 PASSWORDS: Final = frozenset(
     """
     password passwd passwrd passphrase passcode passwort passwörter kennwort losungswort heslo hesla contraseña contrasena contrasenya senha palavrapasse
-    motdepasse mdp hasło haslo wachtwoord lösenord losenord adgangskode passord passordet kodeord salasana jelszó jelszo parolă
+    motdepasse passe mdp heslá lösenordet adgangskoden kodeordet wachtwoorden парола khẩu المرور السر hasło haslo wachtwoord lösenord losenord adgangskode passord passordet kodeord salasana jelszó jelszo parolă
     parola parool şifre sifre lozinka geslo zaporka slaptažodis slaptazodis parole пароль пароля паролем гасло лозинка κωδικός
     κωδικος パスワード 暗証番号 密码 密碼 口令 비밀번호 암호 סיסמה pwd pw pass psk pswd passw passwort userpass pword passkey
     requirepass masterauth sandi sifra šifra fjalëkalimi pasahitza contrasinal pasvorto lykilorð focal rootpw bindpw rootpass
     dbpass passwordtext loginpass userpw adminpw passwordplain keypass storepass motpasse
     """.split()
 )
-PASSWORD_ENDS: Final = (
-    "password passwd passphrase passwort kennwort heslo contraseña wachtwoord lösenord adgangskode passord salasana lozinka".split()
-)
+PASSWORD_ENDS: Final = "password passwd passphrase passwort kennwort heslo contraseña wachtwoord lösenord adgangskode passord salasana lozinka".split()
 PASSWORD_GLUE: Final = re.compile(
     r"(?:db|database|user|usr|root|admin|my|mysql|mariadb|pg|postgres|redis|mongo|smtp|imap|pop|ftp|sftp|mail|email|ldap|bind|login|app|web|wifi|wlan|vnc|"
     r"ssh|sudo|become|su|proxy|http|key|store|trust|keystore|truststore|auth|account|service|svc|api|client|server|rpc|remote|master|default|rabbitmq|amqp|"
@@ -49,10 +47,12 @@ TOKENS: Final = frozenset(
     """
     token jeton bearer jwt pat authtoken apitoken accesstoken bottoken refreshtoken usertoken idtoken sessiontoken privatetoken
     deploytoken gittoken authkey credential sessionid sessid sid phpsessid jsessionid sessionkey authcode žeton zeton токен トークン 令牌 토큰
-    authorization xsrf cookie ticket sas sig signature
+    authorization auth sas sig signature
     """.split()
 ) - {"xsrf", "cookie", "ticket", "sig", "signature"}
-KEYS: Final = frozenset("key keys klíč klic klíče schlüssel schluessel clave clé cle chiave klucz chave ключ キー 密钥 密鑰 키 nøgle nøkkel nyckel avain kulcs cheie sleutel llave".split())
+KEYS: Final = frozenset(
+    "key keys klíč klic klíče schlüssel schluessel clave clé cle chiave klucz chave ключ キー 密钥 密鑰 키 nøgle nøkkel nyckel avain kulcs cheie sleutel llave".split()
+)
 GLUED_KEYS: Final = frozenset(
     """
     apikey accesskey privatekey privkey secretkey authkey masterkey encryptionkey signingkey appkey apiaccesskey sharedkey accountkey
@@ -111,6 +111,8 @@ PUBLIC_ENDS: Final = frozenset(
     """.split()
 )
 
+WIRELESS: Final = frozenset("wifi wlan wpa wireless hotspot ssid wep netzwerk síťový".split())
+"""What people call the key of a network is a password."""
 CLAVE: Final = frozenset("clave chiave llave chave".split())
 FILLERS: Final = frozenset("de del la le d des da do der die das the of for".split())
 
@@ -126,7 +128,38 @@ def slot_of(name: str) -> Slot | None:
     `name` may be several words: "API key", "clave de API", "db_password".
     """
     parts = [part.lower() for part in cut_name(name)]
-    while parts and (parts[-1].isdigit() or parts[-1] in ("value", "val", "text", "plain", "plaintext", "string", "raw", "b64", "base64", "here", "new", "old", "prod", "dev", "test", "staging", "production", "live", "main", "primary", "secondary", "default", "current", "hex", "v", "override")):
+    while parts and (
+        parts[-1].isdigit()
+        or parts[-1]
+        in (
+            "value",
+            "val",
+            "text",
+            "plain",
+            "plaintext",
+            "string",
+            "raw",
+            "b64",
+            "base64",
+            "here",
+            "new",
+            "old",
+            "prod",
+            "dev",
+            "test",
+            "staging",
+            "production",
+            "live",
+            "main",
+            "primary",
+            "secondary",
+            "default",
+            "current",
+            "hex",
+            "v",
+            "override",
+        )
+    ):
         parts.pop()
     if not parts:
         return None
@@ -163,11 +196,29 @@ def judge_name(slot: Slot, word: str, before: list[str], after: list[str]) -> Sl
     if after and (after[-1] in PUBLIC_ENDS or len(after) > 3 or any(part in PUBLIC_ENDS for part in after)):
         return None
     if before and any(part in PUBLIC for part in before[-3:]) and not ("no" in before and slot is Slot.PASSWORD):
-        if slot is Slot.PASSWORD and before[-1] in ("change", "reset", "update", "confirm", "use", "enter", "start", "group", "known", "home", "site", "ssh", "device", "change", "object"):
+        if slot is Slot.PASSWORD and before[-1] in (
+            "change",
+            "reset",
+            "update",
+            "confirm",
+            "use",
+            "enter",
+            "start",
+            "group",
+            "known",
+            "home",
+            "site",
+            "ssh",
+            "device",
+            "change",
+            "object",
+        ):
             return slot
         return None
     if slot is Slot.KEY and word in KEYS:
         near = [part for part in before[-3:] if part not in FILLERS] + [part for part in after if part not in FILLERS]
+        if any(part in WIRELESS for part in near):
+            return Slot.PASSWORD
         if any(part in KEY_QUALIFIERS or word_slot(part) in (Slot.SECRET, Slot.PASSWORD) for part in near):
             return Slot.SECRET if "secret" in near or "private" in near else Slot.KEY
         return Slot.PASSWORD if word in CLAVE else None

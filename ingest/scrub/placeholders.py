@@ -29,13 +29,17 @@ WORD_REFERENCE: Final = re.compile(
     r"(?:your|my|the|some|insert|enter|put|paste|add|replace|set)[ _\-]|[A-Za-z]:\\|"
     r"(?:file|env|vault|ref|arn|op|keyring|secret|secrets|ssm|awssm|gcpsm|doppler|bws|pass|cmd|exec|literal|data|https?):"
 )
-CALL: Final = re.compile(r"(?:await |new |async )?[A-Za-z_$][\w$]*(?:(?:\.|\?\.|::|->)[A-Za-z_$][\w$]*)*!?(?:\(|\[(?![^\]]*\d{3}))")
+CALL: Final = re.compile(
+    r"(?:await |new |async )?[A-Za-z_$][\w$]*(?:(?:\.|\?\.|::|->)[A-Za-z_$][\w$]*)*!?(?:\(|\[(?![^\]]*\d{3}))"
+)
 ATTRIBUTE: Final = re.compile(r"[A-Za-z_$][A-Za-z_$]*\d?(?:(?:\.|\?\.|::|->)[A-Za-z_$][A-Za-z_$]*\d?)+(?:\(.*)?")
 FILE_NAME: Final = re.compile(
     r"[\w@./~-]*\.(?:pem|key|crt|cer|p12|pfx|jks|json|ya?ml|toml|ini|cfg|conf|txt|env|py|js|ts|rb|go|sh|php|md|html?|asc|gpg|kdbx?|pub|csv|log|xml|sql|db|exe|zip|gz|so|java|class|svc|local|com|org|net)",
     re.I,
 )
-CODE_WORD: Final = re.compile(r"(?:await|new|async|lambda|function|def|return|not|typeof|yield|raise|throw|import|select)\b[\s(:]", re.I)
+CODE_WORD: Final = re.compile(
+    r"(?:await|new|async|lambda|function|def|return|not|typeof|yield|raise|throw|import|select)\b[\s(:]", re.I
+)
 PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-žα-ωа-я]+|\d+")
 
 DUMMY: Final = frozenset(
@@ -61,7 +65,7 @@ DUMMY: Final = frozenset(
     geändert ändern beispiel contraseña contrasena clave aquí aqui tu su ejemplo secreto cambiar cambiame motdepasse votre mot
     de passe exemple senha sua exemplo tua esempio password1 hasło haslo twoje przykład wachtwoord jouw пароль ваш
     пример lösenord ditt adgangskode passord salasana sinun nieuwe nuevo nouveau neu nové
-    lorem ipsum dolor min max between chars characters zeichen znaků caracteres unchanged nochange none specified provided
+    localhost lorem ipsum dolor min max between chars characters zeichen znaků caracteres unchanged nochange none specified provided
     given configured unspecified manual auto automatic automatically generated-by
     """.split()
 )
@@ -76,7 +80,9 @@ DUMMY_WHOLE: Final = frozenset(
 PERIODS: Final = (1, 2, 3, 4, 5, 6, 8)
 DRAWN: Final = re.compile(r"(?=[^0-9]*+[0-9][^0-9]*+[0-9][^0-9]*+[0-9])[A-Za-z0-9+=_\-]{16,}+")
 TELLTALE: Final = re.compile(
-    any_of("xxxx ** __ --- 000000 12345 abcd example your token secret password key change replace insert dummy fake sample foo test here redacted".split())
+    any_of(
+        "xxxx ** __ --- 000000 12345 abcd example your token secret password key change replace insert dummy fake sample foo test here redacted".split()
+    )
 )
 """Without one of these, a value that looks drawn is no placeholder, and the dearer tests are spared."""
 
@@ -129,9 +135,12 @@ def is_reference(value: str) -> bool:
 def is_code(value: str) -> bool:
     """An unquoted value that a program computes: a call, an attribute, an index, an expression."""
     return bool(
-        ("(" in value or "[" in value) and CALL.match(value)
-        or ("." in value or ":" in value or ">" in value) and ATTRIBUTE.fullmatch(value)
-        or " " in value and CODE_WORD.match(value)
+        ("(" in value or "[" in value)
+        and CALL.match(value)
+        or ("." in value or ":" in value or ">" in value)
+        and ATTRIBUTE.fullmatch(value)
+        or " " in value
+        and CODE_WORD.match(value)
     )
 
 

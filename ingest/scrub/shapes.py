@@ -14,7 +14,9 @@ INNER_SIGNS: Final = frozenset("!@#$%^&*+=?~")
 
 DATE_TIME: Final = re.compile(r"\d{1,4}[-./:]\d{1,2}(?:[-./:T]\d{1,4})?(?:T?\d{1,2}:\d\d\S*)?|\d{1,2}:\d\d\S*")
 VERSION: Final = re.compile(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[a-z]+[-.]?\d*)*")
-MEASURE: Final = re.compile(r"[~<>=≤≥+\-]*\d[\d.,]*(?:[-–x]\d+)?\s?(?:[a-zA-Zµ%°/]{0,5}|chars?|characters|znaků|bits?|bytes?)")
+MEASURE: Final = re.compile(
+    r"[~<>=≤≥+\-]*\d[\d.,]*(?:[-–x]\d+)?\s?(?:[a-zA-Zµ%°/]{0,5}|chars?|characters|znaků|bits?|bytes?)"
+)
 ORDINAL: Final = re.compile(r"\d+(?:st|nd|rd|th)|[A-Za-z]\d{1,2}|\d[A-Za-z]{1,2}")
 TECHNICAL: Final = re.compile(
     r"(?:xoauth|sha|md|aes|rsa|ripemd|blake|crc|hmac|pbkdf|base|utf|ucs|iso|rfc|oauth|argon|bcrypt|scrypt|ed|x|curve|secp|ipv|"

@@ -17,6 +17,7 @@ OPEN: Final = re.compile(
     r"(?P<esc>\\{1,4}[\"'])|(?P<ent>&(?:quot|apos|\#0?3[49]|\#x2[27]|ldquo|bdquo|lsquo);)|(?P<triple>\"\"\"|''')|(?:(?:[bruf]{1,2}|@|\$|L|N)(?=[\"']))?(?P<q>[\"'`„“”«»‚‘’「『《])|(?P<star>\*{1,3}(?=[^\s*])|_{1,2}(?=[^\s_][^\s]*_)|<(?:code|b|strong|kbd|tt|em|i|pre|td|string|span)>|\|\|)",
     re.I,
 )
+YAML_TAG: Final = re.compile(r"!!?[a-z]{1,10} (?=\S)")
 ENTITY: Final = re.compile(r"&(?:quot|apos|#0?3[49]|#x2[27]|rdquo|ldquo|rsquo);", re.I)
 TO_BLANK: Final = re.compile(r"[^\s\"'`<>‹›]*+")
 BARE: Final = re.compile(r"[^\s\"`<>‹›„“”«»「」\x00-\x08]{1,256}")
@@ -57,6 +58,8 @@ LAST: Final = re.compile(r"[ \t\"'`*_)\]};,.!|\\-]{0,8}(?:$|[\r\n]|\\n|//|#|/\*|
 
 def read_value(text: str, at: int) -> Value | None:
     """The value that begins at `at`; None where there is none, or only our own marker."""
+    if text[at : at + 1] == "!" and (tag := YAML_TAG.match(text, at)):
+        at = tag.end()
     opened = None if text[at : at + 1].isalnum() and text[at + 1 : at + 2] not in ("'", '"') else OPEN.match(text, at)
     if opened:
         at = opened.end()
@@ -145,13 +148,18 @@ def bare_value(text: str, at: int) -> Value | None:
     stripped = value.rstrip(EDGE_AFTER)
     if stripped.endswith("**") and not stripped[:-2].endswith("*"):
         stripped = stripped[:-2].rstrip(EDGE_AFTER)  # the end of bold text
-    while stripped and stripped[-1] in BRACKETS and stripped.count(stripped[-1]) > stripped.count(BRACKETS[stripped[-1]]):
+    while (
+        stripped and stripped[-1] in BRACKETS and stripped.count(stripped[-1]) > stripped.count(BRACKETS[stripped[-1]])
+    ):
         stripped = stripped[:-1].rstrip(EDGE_AFTER)
     return value_at(text, start, start + len(stripped), start + len(stripped), quoted=False)
 
 
 LETTERED: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+){3,9}")
 PHRASE: Final = re.compile(r"[a-zà-ž]{3,10}(?: [a-zà-ž]{3,10}){3,11}")
+FUNCTION_WORDS: Final = frozenset(
+    "the and for with not you your are was this that from have has will must can should when where then here them they see ask use set".split()
+)
 HASHED: Final = re.compile(
     r"\$(?:1|2[abxy]?|5|6|7|y|gy|apr1|argon2\w{0,2}|pbkdf2[\w\-]{0,12}|scrypt|bcrypt[\w\-]{0,8}|S|P|H|md5)\$|\{(?:S?SHA\d{0,3}|S?MD5|CRYPT|PBKDF2[\w\-]{0,10}|ARGON2|cipher|bcrypt)\}|"
     r"(?:sha\d{1,3}|md5|h1|blake\w{1,3})[:\-]|pbkdf2[_:]|scrypt:|argon2|bcrypt[_$]|ENC[\[(]|!vault|\$ANSIBLE_VAULT|enc:|SCRAM-SHA|AQICAH|vault:v\d",
@@ -252,8 +260,15 @@ def is_quoted_password(value: Value, name: str, sign: str) -> bool:
     if " " in text or "\t" in text:
         words = text.split()
         if PHRASE.fullmatch(text):
-            return sign == "=" and ("phrase" in name.lower() or "psk" in name.lower())
-        return sign in "=:" and len(words) <= 4 and any(looks_chosen(word) for word in words) and not any(len(w) > 2 and w.isalpha() and w.islower() for w in words)
+            return not FUNCTION_WORDS & set(words) and any(
+                part in name.lower() for part in ("phrase", "psk", "mnemonic", "seed")
+            )
+        return (
+            sign in "=:"
+            and len(words) <= 4
+            and any(looks_chosen(word) for word in words)
+            and not any(len(w) > 2 and w.isalpha() and w.islower() for w in words)
+        )
     if sign in ",|":
         return looks_chosen(text, 6) or is_random(text, 12)
     if slot_of(text) is not None or is_technical(text) or not any(c.isalnum() for c in text):
@@ -266,7 +281,13 @@ def is_quoted_password(value: Value, name: str, sign: str) -> bool:
 def is_plain_word(value: Value, name: str, sign: str) -> bool:
     """A bare word is a password only where a configuration says so: `DB_PASSWORD=watermelon` up to the end of the line."""
     text = value.text
-    if not text.isalpha() or not 4 <= len(text) <= 40 or slot_of(text) is not None or not value.is_last or value.next in tuple("),.("):
+    if (
+        not text.isalpha()
+        or not 4 <= len(text) <= 40
+        or slot_of(text) is not None
+        or not value.is_last
+        or value.next in tuple("),.(")
+    ):
         return False
     if sign == "=":
         return text.islower() or name.isupper()

@@ -3,7 +3,21 @@
 from typing import Final
 
 from ingest.scrub.model import NameRule, Rule
-from ingest.scrub.rules import armour, assignments, chats, clouds, commands, forges, generic, headers, matrix, prose, seeds, services, urls
+from ingest.scrub.rules import (
+    armour,
+    assignments,
+    chats,
+    clouds,
+    commands,
+    forges,
+    generic,
+    headers,
+    matrix,
+    prose,
+    seeds,
+    services,
+    urls,
+)
 
 FAMILIES: Final[tuple[tuple[str, tuple[Rule | NameRule, ...]], ...]] = (
     ("Private keys", armour.RULES),

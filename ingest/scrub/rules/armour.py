@@ -16,7 +16,9 @@ from ingest.scrub.shapes import is_random
 GAP: Final = r"(?:\\{1,4}[nrt]|\r\n|\r|\n|&#1[03];|<br\s?/?>|%0[AaDd])"
 PREFIX: Final = r"(?:[ \t>|+#*/;:\-\"',.()]|&gt;|\\t){0,24}?"
 LEAD: Final = rf"(?:{GAP}[ \t>|+#*]{{0,12}}+(?={GAP}))*+(?:{GAP}|[ \t])*+"
-BODY_LINE: Final = re.compile(rf"{LEAD}{PREFIX}(?P<b>[A-Za-z0-9+/=_\-]{{4,}}+)[ \t\"'+\\,|]*?(?=$|{GAP}|[ \t\"'+,`<)\]}}…\\;&|.])")
+BODY_LINE: Final = re.compile(
+    rf"{LEAD}{PREFIX}(?P<b>[A-Za-z0-9+/=_\-]{{4,}}+)[ \t\"'+\\,|]*?(?=$|{GAP}|[ \t\"'+,`<)\]}}…\\;&|.])"
+)
 HEADER_LINE: Final = re.compile(rf"(?:{GAP})*+{PREFIX}[A-Z][A-Za-z\-]{{2,20}}: [^\r\n\\]{{0,200}}(?={GAP}|$)")
 END_LINE: Final = re.compile(rf"{LEAD}{PREFIX}-{{4,5}} ?END\b")
 ENOUGH: Final = 12
@@ -70,7 +72,13 @@ LINE_BEFORE: Final = re.compile(rf"(?P<b>[A-Za-z0-9+/=]{{24,200}})[ \t\"'\\]*$")
 def block_before(match: re.Match[str], text: str) -> Spans:
     """The end of a block whose beginning is not there."""
     start = end = -1
-    at = len(text[: match.start()].rstrip("- "))  if match.start() < 200 else match.start() - len(text[match.start() - 200 : match.start()]) + len(text[match.start() - 200 : match.start()].rstrip("- "))
+    at = (
+        len(text[: match.start()].rstrip("- "))
+        if match.start() < 200
+        else match.start()
+        - len(text[match.start() - 200 : match.start()])
+        + len(text[match.start() - 200 : match.start()].rstrip("- "))
+    )
     floor = max(0, at - 20_000)
     while at > floor:
         cut = max(text.rfind("\n", floor, at), text.rfind("\\n", floor, at) + 1)
@@ -80,7 +88,11 @@ def block_before(match: re.Match[str], text: str) -> Spans:
             at = cut if text[cut] == "\n" else cut - 1
             continue
         found = LINE_BEFORE.search(line.rstrip("\r\\ "))
-        short = end < 0 and re.fullmatch(r"[A-Za-z0-9+/]{4,23}={0,2}", stripped) and any(c in "=+/0123456789" for c in stripped)
+        short = (
+            end < 0
+            and re.fullmatch(r"[A-Za-z0-9+/]{4,23}={0,2}", stripped)
+            and any(c in "=+/0123456789" for c in stripped)
+        )
         if short:
             start, end = text.index(stripped, max(cut + 1, floor)), 0
             end = start + len(stripped)
@@ -111,7 +123,9 @@ def jwk(match: re.Match[str], text: str) -> Spans:
 
 def drawn_key(match: re.Match[str], text: str) -> Spans:
     value = match["s"]
-    good = is_bech32(value) or is_base58check(value) or (is_random(value, 40) and not is_placeholder(value, quoted=True))
+    good = (
+        is_bech32(value) or is_base58check(value) or (is_random(value, 40) and not is_placeholder(value, quoted=True))
+    )
     return (match.span("s"),) if good else NOTHING
 
 
@@ -151,7 +165,9 @@ RULES: Final[tuple[Rule, ...]] = (
         name="private-key-tail",
         kind="private-key",
         why="The second half of a key, whose first half went into another message.",
-        pattern=re.compile(r"END (?:(?<=--END )|(?<=- END ))(?:(?:[A-Z0-9]{1,12} ){0,3}(?:PRIVATE KEY|SECRET KEY)|MEGOLM SESSION DATA|OpenVPN Static key V1)"),
+        pattern=re.compile(
+            r"END (?:(?<=--END )|(?<=- END ))(?:(?:[A-Z0-9]{1,12} ){0,3}(?:PRIVATE KEY|SECRET KEY)|MEGOLM SESSION DATA|OpenVPN Static key V1)"
+        ),
         gate=gate("end"),
         finds=("here is the rest:\n⟦{body:3}⟧\n-----END RSA PRIVATE KEY-----",),
         leaves=("it ends with -----END RSA PRIVATE KEY-----",),
@@ -164,11 +180,15 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="private-key",
         why="Bodies without armour: the first bytes of OpenSSH, PKCS#1, PKCS#8 and SEC1 private keys are always the same.",
         pattern=re.compile(
-            START + r"(?=b3BlbnNzaC1rZXktdjE|MII[A-Za-z0-9+/]{5}IBA[A-Za-z]KC|MII[A-Za-z0-9+/]{2}(?:wI|gI|QI|AI)BA(?:A|D)ANBg|MHcCAQEE|MIGkAgEBB|MIHcAgEBB|MC4CAQAwBQYDK2V|MIGHAgEAMBMG|MIG2AgEAMBAG|"
+            START
+            + r"(?=b3BlbnNzaC1rZXktdjE|MII[A-Za-z0-9+/]{5}IBA[A-Za-z]KC|MII[A-Za-z0-9+/]{2}(?:wI|gI|QI|AI)BA(?:A|D)ANBg|MHcCAQEE|MIGkAgEBB|MIHcAgEBB|MC4CAQAwBQYDK2V|MIGHAgEAMBMG|MIG2AgEAMBAG|"
             r"MIIE[a-z]{1,2}IBA|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,24}(?:UFJJVkFURSBLRV|BSSVZBVEUgS0|QUklWQVRFIEtF))(?P<s>[A-Za-z0-9+/]{32,}+(?:(?:\r?\n|\\n)[ \t>]{0,12}[A-Za-z0-9+/]{32,}+)*+(?:(?:\r?\n|\\n)[ \t>]{0,12}[A-Za-z0-9+/]{4,31}={0,2}(?![A-Za-z0-9+/ ]))?={0,2})"
         ),
         gate=gate(heads="b3blbn mii mhcca mig mihca mc4caq ls0tls", run=16),
-        finds=("id_ed25519 is ⟦b3BlbnNzaC1rZXktdjEAAAAA{b64:60}\n{b64:70}⟧", "tls.key: ⟦LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t{b64:200}⟧"),
+        finds=(
+            "id_ed25519 is ⟦b3BlbnNzaC1rZXktdjEAAAAA{b64:60}\n{b64:70}⟧",
+            "tls.key: ⟦LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t{b64:200}⟧",
+        ),
         leaves=("MIIB... is a certificate", "cert: MIIDXTCCAkWgAwIBAgIJ{b64:100}"),
         worst="MHcCAQEE",
         is_anchored=True,
@@ -179,7 +199,9 @@ RULES: Final[tuple[Rule, ...]] = (
         why="PuTTY files have no armour lines; the private part is counted in lines.",
         pattern=re.compile(r"Private-Lines: ?\d{1,4}"),
         gate=gate("private"),
-        finds=("PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\n{b64:64}\nPrivate-Lines: 1\n⟦{b64:48}⟧\nPrivate-MAC: {hex:64}\n",),
+        finds=(
+            "PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\n{b64:64}\nPrivate-Lines: 1\n⟦{b64:48}⟧\nPrivate-MAC: {hex:64}\n",
+        ),
         leaves=("Private-Lines: is followed by their number",),
         worst="Private-Lines: 1\nAAAA1AAAAAAA1AAAAAAAAAAAAAAAAA\n",
         validate=putty,
@@ -191,7 +213,10 @@ RULES: Final[tuple[Rule, ...]] = (
         why="A JSON Web Key is public until it has d (or p, q, dp, dq, qi) or, when symmetric, k.",
         pattern=re.compile(r"""\\?["'](?:d|p|q|dp|dq|qi|k)\\?["']\s{0,8}:\s{0,8}\\?["'](?P<s>[A-Za-z0-9_\-]{20,}+)"""),
         gate=gate("kty"),
-        finds=('{"kty":"OKP","crv":"Ed25519","x":"{url64:43}","d":"⟦{url64:43}⟧"}', '{"kty": "oct", "k": "⟦{url64:43}⟧", "alg": "A256CTR"}'),
+        finds=(
+            '{"kty":"OKP","crv":"Ed25519","x":"{url64:43}","d":"⟦{url64:43}⟧"}',
+            '{"kty": "oct", "k": "⟦{url64:43}⟧", "alg": "A256CTR"}',
+        ),
         leaves=('{"kty":"RSA","use":"sig","kid":"{alnum:8}","n":"{url64:342}","e":"AQAB"}',),
         worst='"kty":"d":"',
         validate=jwk,
@@ -201,11 +226,22 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="private-key",
         why="age, Nostr, Bitcoin, Stellar and extended wallet keys: one line, with a checksum.",
         pattern=re.compile(
-            START + r"(?P<s>AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{20,}+|AGE-PLUGIN-[A-Z0-9\-]{1,20}1[A-Z0-9]{20,}+|nsec1[a-z0-9]{40,}+|[xyztuvYZUV]prv[1-9A-HJ-NP-Za-km-z]{80,120}+|"
+            START
+            + r"(?P<s>AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{20,}+|AGE-PLUGIN-[A-Z0-9\-]{1,20}1[A-Z0-9]{20,}+|nsec1[a-z0-9]{40,}+|[xyztuvYZUV]prv[1-9A-HJ-NP-Za-km-z]{80,120}+|"
             r"untrusted comment: [a-z ]{0,30}secret key[^\n]{0,80}\n[A-Za-z0-9+/=]{60,}+|(?<![/+])RWR[A-Z][A-Za-z0-9+/]{100,}+={0,2}|ed25519:[1-9A-HJ-NP-Za-km-z]{86,90}|ed25519-secret:[A-Za-z0-9+/=]{40,}+|"
             r"PVT_(?:K1|R1|WA)_[1-9A-HJ-NP-Za-km-z]{45,60}|suiprivkey1[a-z0-9]{50,70}|edsk[1-9A-HJ-NP-Za-km-z]{50,94})(?![A-Za-z0-9])"
         ),
-        gate=gate("", "age-secret-key", "age-plugin", "prv", "secret key", "ed25519", "pvt_", heads="nsec rwr edsk suipri", run=16),
+        gate=gate(
+            "",
+            "age-secret-key",
+            "age-plugin",
+            "prv",
+            "secret key",
+            "ed25519",
+            "pvt_",
+            heads="nsec rwr edsk suipri",
+            run=16,
+        ),
         finds=("age key: ⟦{bech32:AGE-SECRET-KEY-}⟧", "> ⟦AGE-SECRET-KEY-1{upper:58}⟧", "⟦{bech32:nsec}⟧"),
         leaves=("# public key: {bech32:age}", "{bech32:npub}", "ed25519:JDJLTAQFEW {b64:43}", "zpub{base58:107}"),
         worst="AGE-SECRET-KEY-1",

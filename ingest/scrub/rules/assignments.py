@@ -10,7 +10,7 @@ from typing import Final
 from ingest.scrub.keywords import KeyName
 from ingest.scrub.model import NOTHING, NameRule, Spans
 from ingest.scrub.names import Slot, slot_of
-from ingest.scrub.shapes import is_random
+from ingest.scrub.shapes import is_random, looks_chosen
 from ingest.scrub.slots import NESTED, Value, is_credential, read_value, whole
 
 CLOSERS: Final = r"(?:\\{0,4}[\"'`]|[\])}”»“’*_]{1,3}(?=[\s=:\"'`|>]|$)|&(?:quot|\#34|\#39|apos);|</(?:b|strong|code|em|td|th|label|dt|span|key|name|kbd|p)>){0,3}+"
@@ -20,7 +20,7 @@ SIGN: Final = re.compile(
     (?:
       (?P<annotated>:[ \t]{{0,4}}(?:[a-z_][\w.]{{0,24}}+(?:\[[\w., |]{{0,30}}\]|<[\w., ]{{0,30}}>)?(?:[ ]?\|[ ]?\w{{1,12}}){{0,2}}|&'?\w{{0,8}}[ ]?str)[ \t]{{0,4}}=(?![=>~]))
     | (?P<equal>(?::=|\?=|\+=|<-|=>|==>|-?->|=(?![=>~])|[→⇒⟶＝])(?:[ \t]{{0,4}}\\?\r?\n)?)
-    | (?P<colon>(?:::?|：)(?![:/]{{2}})(?:\*\*(?=\s)|=)?(?P<down>[ \t]{{0,8}}(?:[|>][-+]?)?[ \t]{{0,8}}\r?\n[ \t>]{{1,24}}+(?![-\w.]{{1,40}}[:=]))?)
+    | (?P<colon>(?:::?|：)(?![:/]{{2}})(?:\*{{1,2}}(?=\s)|</(?:b|strong|em|i|td|th|label|span|dt|p|code)>|=)?(?P<down>[ \t]{{0,8}}(?:[|>][-+]?)?[ \t]{{0,8}}\r?\n[ \t>]{{1,24}}+(?![-\w.]{{1,40}}[:=]))?)
     | (?P<value>(?:value|content|data-value|default|val)[ \t]{{0,3}}=[ \t]{{0,3}}(?=["'&]))
     | (?P<element>/?>[ \t]{{0,4}}(?:\r?\n[ \t]{{0,24}})?(?:<(?:string|value|td|code|dd|span|b|strong|pre|kbd|tt|input[^>]{{0,80}}value=)[^<>]{{0,40}}>?[ \t]{{0,4}}){{0,2}}(?=\S))
     | (?P<string>(?:\r?\n[ \t]{{0,24}})?<(?:string|value|td|dd|code)>)
@@ -40,22 +40,30 @@ SIGNS: Final = {
     "annotated": "=", "equal": "=", "colon": ":", "value": "=", "element": "=", "string": "=", "comma": ",", "env": ":", "block": "=", "pipe": "|", "paren": "(", "dash": "-",
     "blank": " ",
 }  # fmt: skip
-PROSE_NEXT: Final = re.compile(r"[ ](?=[^\W\d_])(?!value|val|content|default)")
-PROSE_NEXT: Final = re.compile(r"[ ](?=[^\W\d_])(?!value|val|content|default)")
+PLAIN_TYPE: Final = re.compile(r"[ ](?:[057][ ](?=\S))?")
+"""How Cisco's line says that a password follows as it is."""
+PROSE_NEXT: Final = re.compile(r"[ ](?=[^\W\d_]|[057][ ])(?!value|val|content|default)")
+PLAIN_TYPE: Final = re.compile(r"[ ](?:[057][ ](?=\S))?")
+"""How Cisco's line says that a password follows as it is."""
+PROSE_NEXT: Final = re.compile(r"[ ](?=[^\W\d_]|[057][ ])(?!value|val|content|default)")
 SETTERS: Final = re.compile(
     r"(?:^|[\s\"'`;&|(])(?:env|arg|setx(?:\.exe)?|set -[a-z]{1,3}|set|(?:config|conf|secret|secrets|variable|env|vars?|configure) (?:set|add|create|put)(?: --?[\w-]{1,20}){0,2}|git config(?: --\w{1,8})?|setenv|defaults write [\w.]{1,60}|"
-    r"password|login \S{1,80}|user \S{1,60}|account|connect \S{1,40}|psk|iw\w+)[ \t]+[\"']?$",
+    r"enable|username \S{1,60}(?: privilege \d{1,2})?|neighbor \S{1,60}|password|login \S{1,80}|user \S{1,60}|account|connect \S{1,40}|psk|iw\w+)[ \t]+[\"']?$",
     re.I,
 )
-STANDING: Final = frozenset("requirepass masterauth _authtoken secretaccesskey aws_secret_access_key aws_session_token".split())
+STANDING: Final = frozenset(
+    "requirepass masterauth _authtoken secretaccesskey aws_secret_access_key aws_session_token".split()
+)
 
 
 def assignment(key: KeyName, text: str, low: str) -> Spans:
     start, end, name, slot = key.start, key.end, key.name, key.slot
-    if (start and (text[start - 1] in "?&" or (text[start - 1] == ";" and low.startswith("jsessionid", start)))) or text.endswith("&amp;", 0, start):
+    if (
+        start and (text[start - 1] in "?&" or (text[start - 1] == ";" and low.startswith("jsessionid", start)))
+    ) or text.endswith("&amp;", 0, start):
         return NOTHING  # a parameter of an address, which has other borders
     if PROSE_NEXT.match(text, end):
-        value = read_value(text, end + 1)
+        value = read_value(text, PLAIN_TYPE.match(text, end).end())  # type: ignore[union-attr]  # a blank is there
         return blank_separated(key, value, text) if value else NOTHING
     sign_match = SIGN.match(low, end)
     if not sign_match:
@@ -75,8 +83,18 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
         return blank_separated(key, value, text)
     if sign == "=" and sign_match["equal"] and "\n" in sign_match["equal"] and not is_random(value.text, 12):
         return NOTHING
-    if sign == ":" and sign_match["down"] and not (is_random(value.text, 12) or value.quoted):
+    if (
+        sign == ":"
+        and sign_match["down"]
+        and not (
+            is_random(value.text, 12)
+            or value.quoted
+            or (slot is Slot.PASSWORD and value.is_last and looks_chosen(value.text))
+        )
+    ):
         return NOTHING
+    if sign == "," and name.isupper() and "_" in name:
+        sign = "="  # define('DB_PASSWORD', …), setenv("DB_PASSWORD", …)
     return (whole(value, text),) if is_credential(slot, value, name=name, sign=sign) else NOTHING
 
 
@@ -103,17 +121,57 @@ RULES: Final[tuple[NameRule, ...]] = (
         name="assignment",
         why="Most credentials have no shape of their own; the name beside them is all there is.",
         finds=(
-            "DB_PASSWORD=⟦{chosen}⟧", "password: ⟦{signs:16}⟧", '{"client_secret": "⟦{alnum:40}⟧"}', "export APP_SECRET=⟦{b64:43}=⟧", 'userPassword: "⟦{weak}⟧"', "<password>⟦{lower:12}⟧</password>",
-            "'password' => '⟦{chosen}⟧',", "heslo k wifi: ⟦{chosen}⟧", "Passwort: `⟦{signs:16}⟧`", "contraseña: ⟦{chosen}⟧", '<add key="CF_API_TOKEN" value="⟦{url64:40}⟧" />',
-            'System.setProperty("AS_TOKEN", "⟦{alnum:64}⟧");', 'variable "db_password" {\n  default = "⟦{chosen}⟧"\n}', "ENV DATADOG_APP_KEY ⟦{hex:40}⟧", "set -x API_TOKEN ⟦{alnum:40}⟧", "encryption_key:\n  ⟦{b64:43}=⟧\n",
-            "- name: DB_PASSWORD\n  value: ⟦{chosen}⟧", "API_KEY=&quot;⟦{alnum:32}⟧&quot;", '{\\"api_key\\":\\"⟦{hex:32}⟧\\"}', "| api token | ⟦{hex:40}⟧ |", "mot de passe : ⟦{chosen}⟧", "пароль: ⟦{chosen}⟧", "密码：⟦{chosen}⟧",
-            "Server=db;User Id=web;Password=⟦{alnum:16}⟧;Encrypt=true", "const apiKey: string = '⟦{alnum:32}⟧'", "--db-password ⟦{chosen}⟧ --port 1", "spring.datasource.password=⟦{chosen}⟧",
+            "DB_PASSWORD=⟦{chosen}⟧",
+            "password: ⟦{signs:16}⟧",
+            '{"client_secret": "⟦{alnum:40}⟧"}',
+            "export APP_SECRET=⟦{b64:43}=⟧",
+            'userPassword: "⟦{weak}⟧"',
+            "<password>⟦{lower:12}⟧</password>",
+            "'password' => '⟦{chosen}⟧',",
+            "heslo k wifi: ⟦{chosen}⟧",
+            "Passwort: `⟦{signs:16}⟧`",
+            "contraseña: ⟦{chosen}⟧",
+            '<add key="CF_API_TOKEN" value="⟦{url64:40}⟧" />',
+            'System.setProperty("AS_TOKEN", "⟦{alnum:64}⟧");',
+            'variable "db_password" {\n  default = "⟦{chosen}⟧"\n}',
+            "ENV DATADOG_APP_KEY ⟦{hex:40}⟧",
+            "set -x API_TOKEN ⟦{alnum:40}⟧",
+            "encryption_key:\n  ⟦{b64:43}=⟧\n",
+            "- name: DB_PASSWORD\n  value: ⟦{chosen}⟧",
+            "API_KEY=&quot;⟦{alnum:32}⟧&quot;",
+            '{\\"api_key\\":\\"⟦{hex:32}⟧\\"}',
+            "| api token | ⟦{hex:40}⟧ |",
+            "mot de passe : ⟦{chosen}⟧",
+            "пароль: ⟦{chosen}⟧",
+            "密码：⟦{chosen}⟧",
+            "Server=db;User Id=web;Password=⟦{alnum:16}⟧;Encrypt=true",
+            "const apiKey: string = '⟦{alnum:32}⟧'",
+            "--db-password ⟦{chosen}⟧ --port 1",
+            "spring.datasource.password=⟦{chosen}⟧",
         ),
         leaves=(
-            "password=password", "token = os.environ[\"MATRIX_TOKEN\"]", "max_new_tokens: 512", "password_file: /run/secrets/db_password", "public_key = load_public_key(path)", "cache key: v2-pip-{hex:64}",
-            "access key: Alt+Shift+K", "MYSQL_ROOT_PASSWORD: changeme", "password: z.string().min(12),", "self.password = password", "POSTGRES_PASSWORD: ${POSTGRES_PASSWORD:?set it}", "token: abc123",
-            "password: see the vault", "Passwort: mindestens 12 Zeichen", "tajemník: Petr Novák", "compass: north", "secret: web-tls", '"password": {"type": "string", "format": "password"}', "password_hash TEXT NOT NULL,",
-            'sender_key: "{b64:43}"', "password: ‹redacted:secret›", "PASS: 128 FAIL: 0",
+            "password=password",
+            'token = os.environ["MATRIX_TOKEN"]',
+            "max_new_tokens: 512",
+            "password_file: /run/secrets/db_password",
+            "public_key = load_public_key(path)",
+            "cache key: v2-pip-{hex:64}",
+            "access key: Alt+Shift+K",
+            "MYSQL_ROOT_PASSWORD: changeme",
+            "password: z.string().min(12),",
+            "self.password = password",
+            "POSTGRES_PASSWORD: ${POSTGRES_PASSWORD:?set it}",
+            "token: abc123",
+            "password: see the vault",
+            "Passwort: mindestens 12 Zeichen",
+            "tajemník: Petr Novák",
+            "compass: north",
+            "secret: web-tls",
+            '"password": {"type": "string", "format": "password"}',
+            "password_hash TEXT NOT NULL,",
+            'sender_key: "{b64:43}"',
+            "password: ‹redacted:secret›",
+            "PASS: 128 FAIL: 0",
         ),
         worst="password=",
         find=assignment,

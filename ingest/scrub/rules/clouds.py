@@ -14,7 +14,12 @@ FAR: Final = 160
 
 def access_key(match: re.Match[str], text: str) -> Spans:
     """The id, and a bare 40-character secret soon after it: people paste the two together."""
-    if is_placeholder(match["s"], quoted=True) or len(set(match["b"])) < 6 or match["b"].isalpha() and is_word(match["b"]):
+    if (
+        is_placeholder(match["s"], quoted=True)
+        or len(set(match["b"])) < 6
+        or match["b"].isalpha()
+        and is_word(match["b"])
+    ):
         return NOTHING
     spans = [match.span("s")]
     pair = SECRET_AFTER_ID.search(text, match.end("s"), match.end("s") + FAR)
@@ -112,9 +117,18 @@ RULES: Final[tuple[Rule, ...]] = (
         r"(?:fo1_|FlyV1 fm[12][a-z]?_|fm[12][ar]?_|rnd_|rlwy_|nf[pcou]_|vercel_|vc[piark]_|sbp_|sb_secret_|pscale_(?:tkn|pw|oauth)_|napi_|neon_|"
         r"cfat_|cfut_|cfk_|v1\.0-(?=[a-f0-9]{24}-)|dp\.(?:pt|st|sa|ct|scim|audit|said)\.(?:[a-z0-9_\-]{2,35}\.)?|SCW(?=[A-Z0-9]{17}\b)|"
         r"exo_|EXO(?=[a-f0-9]{24})|ory_(?:at|rt|ac|st|pat)_|tfp_|upstash_|turso_|xata_|xau_|edb_|sbr_)(?P<b>[A-Za-z0-9_\-+/=,]{16,}+)",
-        gate("fo flyv fm rnd rlwy nfp nfc nfo nfu vercel vcp vci vca vcr vck sbp pscale napi neon cfat cfut cfk dp exo ory tfp upstash turso xata xau sb edb",
-             "v1.0-", heads="scw exo"),
-        ("DOPPLER_TOKEN=⟦dp.pt.{alnum:43}⟧", "origin ca key ⟦v1.0-{hex:24}-{hex:146}⟧.", "⟦nfp_{alnum:36}⟧", "SUPABASE=⟦sbp_{hex:40}⟧", "db ⟦pscale_pw_{url64:43}⟧"),
+        gate(
+            "fo flyv fm rnd rlwy nfp nfc nfo nfu vercel vcp vci vca vcr vck sbp pscale napi neon cfat cfut cfk dp exo ory tfp upstash turso xata xau sb edb",
+            "v1.0-",
+            heads="scw exo",
+        ),
+        (
+            "DOPPLER_TOKEN=⟦dp.pt.{alnum:43}⟧",
+            "origin ca key ⟦v1.0-{hex:24}-{hex:146}⟧.",
+            "⟦nfp_{alnum:36}⟧",
+            "SUPABASE=⟦sbp_{hex:40}⟧",
+            "db ⟦pscale_pw_{url64:43}⟧",
+        ),
         ("v1.0-rc.4 is out", "rnd_seed_from_the_environment", "sb_secret_key_rotation_is_documented"),
         worst="dp.pt.",
     ),
@@ -170,7 +184,8 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="cluster-token",
         why="Join tokens of Docker Swarm, K3s, kubeadm and Talos let a machine into the cluster.",
         pattern=re.compile(
-            START + r"(?P<s>SWMTKN-1-[a-z0-9]{40,60}-[a-z0-9]{20,30}|K10[a-f0-9]{64}::(?:server|node|[a-z0-9]{6})[:.][A-Za-z0-9.]{16,80}|"
+            START
+            + r"(?P<s>SWMTKN-1-[a-z0-9]{40,60}-[a-z0-9]{20,30}|K10[a-f0-9]{64}::(?:server|node|[a-z0-9]{6})[:.][A-Za-z0-9.]{16,80}|"
             r"[a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9.])"
         ),
         gate=gate("swmtkn kubeadm bootstrap", "--token", heads="k10", run=16),
@@ -197,7 +212,10 @@ RULES: Final[tuple[Rule, ...]] = (
         "Service accounts of 1Password, Infisical, Akeyless, Keeper.",
         r"(?:ops_eyJ|st\.[0-9a-f\-]{24,36}\.|A3-(?=[A-Z0-9]{6}-)|p-[a-z0-9]{12}\.|eyJhbGciOi.{0}|KSM_)(?P<b>[A-Za-z0-9_\-=+/.]{20,}+)",
         gate("ops ksm st", "a3-"),
-        ("OP_SERVICE_ACCOUNT_TOKEN=⟦ops_eyJ{url64:260}⟧", "⟦A3-{upper:6}-{upper:6}-{upper:5}-{upper:5}-{upper:5}-{upper:5}⟧"),
+        (
+            "OP_SERVICE_ACCOUNT_TOKEN=⟦ops_eyJ{url64:260}⟧",
+            "⟦A3-{upper:6}-{upper:6}-{upper:5}-{upper:5}-{upper:5}-{upper:5}⟧",
+        ),
         ("ops_eyJ is how they begin", "A3-sized paper"),
         worst="ops_eyJ",
     ),

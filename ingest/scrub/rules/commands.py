@@ -52,7 +52,8 @@ PROGRAMS: Final[tuple[Program, ...]] = (
     Program("mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat mongotop", alone="-p --password", glued="-p"),
     Program("ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd ldapmodrdn ldapcompare ldapvi", alone="-w -s -a"),
     Program("smbclient rpcclient smbget net winexe wmic pth-winexe smbmap nmblookup smbcacls smbpasswd", pairs="-U --user -u", between="%", alone="--password"),
-    Program("net.exe", places=(2,), verbs="use user"),
+    Program("net", verbs="user", places=(1,)),
+    Program("net", verbs="use", places=(2,)),
     Program("htpasswd", places=(2,), wants="b"),
     Program("rabbitmqctl", verbs="add_user change_password authenticate_user", places=(1,)),
     Program("zip unzip zipcloak zipnote", alone="-P --password", glued="-P"),
@@ -152,12 +153,18 @@ def options(program: Program, words: list[Word]) -> list[Word]:
             value = word.after(len(option) + 1) if equals else following
             if value and is_value(value):
                 found.append(value)
-        elif option in pairs or (word.text[:2] in pairs and len(word.text) > 2 and word.text[1] != "-" and program.between in word.text):
+        elif option in pairs or (
+            word.text[:2] in pairs and len(word.text) > 2 and word.text[1] != "-" and program.between in word.text
+        ):
             value = word.after(len(option) + 1) if equals else following if option in pairs else word.after(2)
             if value and (secret := second_half(value, program.between)):
                 found.append(secret)
         for prefix in glued:
-            if word.text.startswith(prefix) and len(word.text) > len(prefix) + 2 and not (prefix == "-p" and word.text.startswith(("-p=", "-proto", "-plugin", "-port", "-pass"))):
+            if (
+                word.text.startswith(prefix)
+                and len(word.text) > len(prefix) + 2
+                and not (prefix == "-p" and word.text.startswith(("-p=", "-proto", "-plugin", "-port", "-pass")))
+            ):
                 value = word.after(len(prefix))
                 if is_value(value):
                     found.append(value)
@@ -173,7 +180,14 @@ def second_half(word: Word, between: str) -> Word | None:
         return bare if is_value(bare, drawn=True) else None
     value = Word(password, word.start + len(user) + len(sign), word.end, word.quoted)
     lenient = value.text.lower() not in ("password", "pass", "pw")
-    return value if lenient and not is_placeholder(password, quoted=True) and len(password) >= 3 and "://" not in word.text[: len(user) + 3] else None
+    return (
+        value
+        if lenient
+        and not is_placeholder(password, quoted=True)
+        and len(password) >= 3
+        and "://" not in word.text[: len(user) + 3]
+        else None
+    )
 
 
 def places(program: Program, words: list[Word]) -> list[Word]:
@@ -189,13 +203,18 @@ def places(program: Program, words: list[Word]) -> list[Word]:
     bare = [
         word
         for at, word in enumerate(words)
-        if (word.quoted or not word.text.startswith("-") or len(word.text) > 24) and not (at and words[at - 1].text in takes)
+        if (word.quoted or not word.text.startswith("-") or len(word.text) > 24)
+        and not (at and words[at - 1].text in takes)
     ]
     if program.wants:
         bare = [word for word in bare if not word.text.startswith("-")]
     found = []
     for place in program.places:
-        if -len(bare) <= place < len(bare) and is_value(bare[place], drawn=program.drawn) and "@" != bare[place].text[:1]:
+        if (
+            -len(bare) <= place < len(bare)
+            and is_value(bare[place], drawn=program.drawn)
+            and "@" != bare[place].text[:1]
+        ):
             word = bare[place]
             if "://" not in word.text and not re.fullmatch(r"[\w.+-]+@[\w.-]+", word.text):
                 found.append(word)
@@ -211,7 +230,11 @@ def command(match: re.Match[str], text: str) -> Spans:
         if program.verbs and not program.places and not any(word.text in program.verbs.split() for word in words):
             continue
         if program.pairs == " ":
-            found += [secret for word in words[:3] if re.fullmatch(r"[\w$.]+/[^\s/@]+(?:@.*)?", word.text) and (secret := oracle(word))]
+            found += [
+                secret
+                for word in words[:3]
+                if re.fullmatch(r"[\w$.]+/[^\s/@]+(?:@.*)?", word.text) and (secret := oracle(word))
+            ]
             continue
         found += options(program, words)
         if program.places:
@@ -223,7 +246,11 @@ def oracle(word: Word) -> Word | None:
     user, _, rest = word.text.partition("/")
     password = rest.partition("@")[0]
     value = Word(password, word.start + len(user) + 1, word.start + len(user) + 1 + len(password), word.quoted)
-    return value if is_value(value) and not password.endswith(".sql") and (looks_chosen(password, 4) or "@" in rest) else None
+    return (
+        value
+        if is_value(value) and not password.endswith(".sql") and (looks_chosen(password, 4) or "@" in rest)
+        else None
+    )
 
 
 READERS: Final = re.compile(
@@ -266,6 +293,14 @@ def sql(match: re.Match[str], text: str) -> Spans:
     return (match.span("s"),)
 
 
+def either(match: re.Match[str], text: str) -> Spans:
+    group = "s" if match["s"] else "o"
+    value = match[group]
+    if is_placeholder(value, quoted=True) or value in ("public", "private", "default") or not looks_chosen(value, 4):
+        return NOTHING
+    return (match.span(group),)
+
+
 def netrc(match: re.Match[str], text: str) -> Spans:
     value = match["s"].rstrip(",;")
     if is_placeholder(value) or len(value) < 3:
@@ -291,16 +326,56 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="command-password",
         why="Passwords given to programs: as the next word, glued to an option, with the user, or by their place.",
         pattern=re.compile(rf"(?<![\w.\-])(?P<program>{NAMES})(?:\.exe)?(?=[ \t])"),
-        gate=gate(GATE_NAMES, "7z", "http -", "https -", "java -", "net.exe", "security ", "exp ", "imp ", "expo ", "dotnet ", "create-account ", "age-"),
+        gate=gate(
+            GATE_NAMES,
+            "7z",
+            "http -",
+            "https -",
+            "java -",
+            "net.exe",
+            "security ",
+            "exp ",
+            "imp ",
+            "expo ",
+            "dotnet ",
+            "create-account ",
+            "age-",
+        ),
         finds=(
-            "curl -u ci-bot:⟦{alnum:14}⟧ https://api.example.com/x", "curl -su \"app:⟦{weak}⟧\" build.example.org", "mysql -h db -u app -p⟦{alnum:16}⟧ -e 'select 1'", "sshpass -p ⟦{chosen}⟧ ssh root@nas", "docker login -u deploy -p ⟦{weak}⟧ reg.example.org",
-            "redis-cli -h cache -a ⟦{chosen}⟧ ping", "openssl rsa -in k.pem -passin pass:⟦{signs:14}⟧ -out k2.pem", "htpasswd -bc /etc/nginx/htpasswd jana ⟦{alnum:18}⟧", "rabbitmqctl add_user root ⟦{chosen}⟧",
-            "mc alias set backup https://s3.example.net AKIA_ID ⟦{b64:40}⟧", "smbclient //nas/share -U 'jana%⟦{chosen}⟧'", "7z x -p⟦{chosen}⟧ a.7z", "wget --http-user a --http-password '⟦{chosen}⟧' https://x", "ldapsearch -D cn=admin -w ⟦{chosen}⟧ -b dc=x",
-            "nmcli dev wifi connect Office password ⟦{diceware:3}-35⟧", "sqlplus scott/⟦{chosen}⟧@db", "mysqladmin -u root password '⟦{alnum:18}⟧'", "xfreerdp /u:jana /p:⟦{chosen}⟧ /v:h",
+            "curl -u ci-bot:⟦{alnum:14}⟧ https://api.example.com/x",
+            'curl -su "app:⟦{weak}⟧" build.example.org',
+            "mysql -h db -u app -p⟦{alnum:16}⟧ -e 'select 1'",
+            "sshpass -p ⟦{chosen}⟧ ssh root@nas",
+            "docker login -u deploy -p ⟦{weak}⟧ reg.example.org",
+            "redis-cli -h cache -a ⟦{chosen}⟧ ping",
+            "openssl rsa -in k.pem -passin pass:⟦{signs:14}⟧ -out k2.pem",
+            "htpasswd -bc /etc/nginx/htpasswd jana ⟦{alnum:18}⟧",
+            "rabbitmqctl add_user root ⟦{chosen}⟧",
+            "mc alias set backup https://s3.example.net AKIA_ID ⟦{b64:40}⟧",
+            "smbclient //nas/share -U 'jana%⟦{chosen}⟧'",
+            "7z x -p⟦{chosen}⟧ a.7z",
+            "wget --http-user a --http-password '⟦{chosen}⟧' https://x",
+            "ldapsearch -D cn=admin -w ⟦{chosen}⟧ -b dc=x",
+            "nmcli dev wifi connect Office password ⟦{diceware:3}-35⟧",
+            "sqlplus scott/⟦{chosen}⟧@db",
+            "mysqladmin -u root password '⟦{alnum:18}⟧'",
+            "xfreerdp /u:jana /p:⟦{chosen}⟧ /v:h",
         ),
         leaves=(
-            "mysql -u root -p app", "ssh -p 2222 deploy@build.example.org", "docker run -p 8080:80 app", "curl -u admin https://api.example.com/", 'curl -u "$USER:$PASS" https://api.example.com/', "cp -pr a b", "tar -xpf a.tar", "nmap -p 1-1024 10.0.0.1",
-            "docker login -u USERNAME -p PASSWORD", "sshpass -p PASSWORD ssh user@host", "openssl rsa -passin file:/run/pw -in k.pem", "gpg --passphrase-fd 0 -d f.gpg", "vault kv get -field=password secret/web", "psql -h db -U app -W",
+            "mysql -u root -p app",
+            "ssh -p 2222 deploy@build.example.org",
+            "docker run -p 8080:80 app",
+            "curl -u admin https://api.example.com/",
+            'curl -u "$USER:$PASS" https://api.example.com/',
+            "cp -pr a b",
+            "tar -xpf a.tar",
+            "nmap -p 1-1024 10.0.0.1",
+            "docker login -u USERNAME -p PASSWORD",
+            "sshpass -p PASSWORD ssh user@host",
+            "openssl rsa -passin file:/run/pw -in k.pem",
+            "gpg --passphrase-fd 0 -d f.gpg",
+            "vault kv get -field=password secret/web",
+            "psql -h db -U app -W",
         ),
         worst="curl -u ",
         validate=command,
@@ -312,8 +387,17 @@ RULES: Final[tuple[Rule, ...]] = (
         why="`echo X | sudo -S` and its kin.",
         pattern=re.compile(r"(?<![\w\-])(?:echo|printf|print|[Ww]rite-[Oo]utput)(?=[ \t])"),
         gate=gate("echo printf print write"),
-        finds=("echo '⟦{alnum:18}⟧' | sudo -S apt update", "echo 'jana:⟦{chosen}⟧' | chpasswd", "printf '%s' '⟦{chosen}⟧' | vncpasswd -f", 'echo "⟦{chosen}⟧" | docker login -u a --password-stdin'),
-        leaves=("echo $PASSWORD | docker login -u a --password-stdin", "echo hello | sudo tee /etc/motd", "echo '<password>' | sudo -S ls"),
+        finds=(
+            "echo '⟦{alnum:18}⟧' | sudo -S apt update",
+            "echo 'jana:⟦{chosen}⟧' | chpasswd",
+            "printf '%s' '⟦{chosen}⟧' | vncpasswd -f",
+            'echo "⟦{chosen}⟧" | docker login -u a --password-stdin',
+        ),
+        leaves=(
+            "echo $PASSWORD | docker login -u a --password-stdin",
+            "echo hello | sudo tee /etc/motd",
+            "echo '<password>' | sudo -S ls",
+        ),
         worst="echo a | ",
         validate=piped,
         is_anchored=True,
@@ -322,10 +406,12 @@ RULES: Final[tuple[Rule, ...]] = (
         name="here-string",
         kind="command-password",
         why="`kinit jana <<< X`.",
-        pattern=re.compile(r"(?<![\w\-])(?:kinit|passwd|chpasswd|sudo -S|su|vncpasswd|smbpasswd|cryptsetup|gh auth login|docker login|podman login|saslpasswd2)(?=[ \t])[^\n<|;]{0,160}<<<[ \t]{0,4}"),
+        pattern=re.compile(
+            r"(?<![\w\-])(?:kinit|passwd|chpasswd|sudo -S|su|vncpasswd|smbpasswd|cryptsetup|gh auth login|docker login|podman login|saslpasswd2)(?=[ \t])[^\n<|;]{0,160}<<<[ \t]{0,4}"
+        ),
         gate=gate("", "<<<"),
         finds=("kinit svc-mail <<< '⟦{signs:18}⟧'",),
-        leaves=("kinit svc-mail <<< \"$PW\"", "cat <<< text"),
+        leaves=('kinit svc-mail <<< "$PW"', "cat <<< text"),
         worst="kinit ",
         validate=here_string,
     ),
@@ -338,7 +424,11 @@ RULES: Final[tuple[Rule, ...]] = (
             r"[ \t]{0,8}n?(?:password\()?['\"](?P<s>[^'\"\r\n]{3,128})['\"]"
         ),
         gate=gate("identified password"),
-        finds=("GRANT ALL ON app.* TO 'app'@'%' IDENTIFIED BY '⟦{chosen}⟧';", "ALTER USER app WITH PASSWORD '⟦{alnum:18}⟧';", "CREATE LOGIN web WITH PASSWORD = '⟦{chosen}⟧'"),
+        finds=(
+            "GRANT ALL ON app.* TO 'app'@'%' IDENTIFIED BY '⟦{chosen}⟧';",
+            "ALTER USER app WITH PASSWORD '⟦{alnum:18}⟧';",
+            "CREATE LOGIN web WITH PASSWORD = '⟦{chosen}⟧'",
+        ),
         leaves=("ALTER USER app WITH PASSWORD '<password>';", "IDENTIFIED BY 'password'"),
         worst="identified by ",
         validate=sql,
@@ -349,7 +439,9 @@ RULES: Final[tuple[Rule, ...]] = (
         name="netrc",
         kind="password",
         why="Lines of ~/.netrc.",
-        pattern=re.compile(r"(?<!\w)login[ \t\r\n]{1,8}(?P<user>[^\s\"']{1,80})[ \t\r\n]{1,8}password[ \t]{1,8}(?P<s>[^\s\"'`<>‹›]{3,256})"),
+        pattern=re.compile(
+            r"(?<!\w)login[ \t\r\n]{1,8}(?P<user>[^\s\"']{1,80})[ \t\r\n]{1,8}password[ \t]{1,8}(?P<s>[^\s\"'`<>‹›]{3,256})"
+        ),
         gate=gate("login"),
         finds=("machine files.example.org login jana password ⟦{weak}⟧",),
         leaves=("machine git.example.org login <user> password <token>",),
@@ -362,12 +454,52 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="password",
         why="Pairs of user and password in code: requests, HTTPBasicAuth, usernamePassword, login calls.",
         pattern=re.compile(
-            r"(?:auth\s{0,2}=\s{0,2}\(|BasicAuth\(|basic_?auth\(|setBasicAuth\(|SetBasicAuth\(|PasswordAuthentication\(|PasswordCredentials?\(|NetworkCredential\(|\.(?:login|authenticate|logIn|signIn|auth)\()\s{0,4}[burf]?[\"'][^\"'\n]{1,80}[\"']\s{0,4},\s{0,4}[burf]?[\"'](?P<s>[^\"'\n]{3,128})[\"']"
+            r"(?:auth\s{0,2}=\s{0,2}\(|BasicAuth\(|basic_?auth\(|setBasicAuth\(|SetBasicAuth\(|PasswordAuthentication\(|PasswordCredentials?\(|NetworkCredential\(|\.(?:login|authenticate|logIn|signIn|auth)\(|(?:mysqli?_connect|pg_connect|oci_connect|getConnection|new PDO|new mysqli|createConnection|mysql_real_connect)\(\s{0,4}[^(),\n]{1,120},)\s{0,4}[burf]?[\"'][^\"'\n]{1,80}[\"']\s{0,4},\s{0,4}[burf]?[\"'](?P<s>[^\"'\n]{3,128})[\"']"
         ),
-        gate=gate("auth basicauth httpbasicauth setbasicauth passwordauthentication credential credentials networkcredential passwordcredential passwordcredentials authenticate login signin basic"),
-        finds=("requests.get(url, auth=('admin', '⟦{diceware:3}⟧'))", 'smtp.login("bot@example.org", "⟦{chosen}⟧")', 'req.SetBasicAuth("deploy", "⟦{chosen}⟧")'),
+        gate=gate(
+            "auth basicauth httpbasicauth setbasicauth passwordauthentication credential credentials networkcredential passwordcredential passwordcredentials authenticate login signin basic connect mysqli getconnection pdo createconnection"
+        ),
+        finds=(
+            "requests.get(url, auth=('admin', '⟦{diceware:3}⟧'))",
+            'smtp.login("bot@example.org", "⟦{chosen}⟧")',
+            'req.SetBasicAuth("deploy", "⟦{chosen}⟧")',
+        ),
         leaves=("auth = HTTPBasicAuth(user, password)", "requests.get(url, auth=('user', 'pass'))"),
         worst="auth=('a',",
         validate=call,
+    ),
+    Rule(
+        name="secure-string",
+        kind="password",
+        why="PowerShell's plain text that becomes a SecureString, and Oracle's thin URL.",
+        pattern=re.compile(
+            r"(?:ConvertTo-SecureString[ \t]{1,8}(?:-String[ \t]{1,8})?[\"'](?P<s>[^\"'\n]{3,128})[\"']|oracle:(?:thin|oci):[\w$]{1,40}/(?P<o>[^\s@/\"']{3,64})@)",
+            re.I,
+        ),
+        gate=gate("securestring oracle"),
+        finds=(
+            'ConvertTo-SecureString "⟦{chosen}⟧" -AsPlainText -Force',
+            "jdbc:oracle:thin:scott/⟦{chosen}⟧@//h:1521/x",
+        ),
+        leaves=("ConvertTo-SecureString $plain -AsPlainText", "jdbc:oracle:thin:@//h:1521/x"),
+        worst="oracle:thin:",
+        validate=either,
+    ),
+    Rule(
+        name="network-device",
+        kind="password",
+        why="SNMP communities and keys of wireless interfaces, as network devices are configured.",
+        pattern=re.compile(
+            r"(?:snmp-server[ \t]{1,8}community|\br[ow]community6?|option[ \t]{1,8}key|wifi-iface\[\d\]\.key=|com2sec[ \t]{1,8}\S{1,30}[ \t]{1,8}\S{1,40})[ \t]{0,8}['\"]?(?P<s>[^\s'\"]{4,64})(?P<o>(?!))?"
+        ),
+        gate=gate("snmp rocommunity rwcommunity community option iface com sec"),
+        finds=(
+            "snmp-server community ⟦{chosen}⟧ RO",
+            "option key '⟦{chosen}⟧'",
+            "wireless.@wifi-iface[0].key='⟦{chosen}⟧'",
+        ),
+        leaves=("snmp-server community public RO", "rocommunity public", "option key '1'"),
+        worst="option key ",
+        validate=either,
     ),
 )

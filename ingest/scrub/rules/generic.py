@@ -10,7 +10,9 @@ from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.rules.shape import START, not_placeholder
 from ingest.scrub.shapes import HEX, entropy, is_random, is_wordy
 
-STRANGE_PREFIX: Final = frozenset("mxc img pic file page sha sha1 sha256 md5 uuid id ref rev pr issue build web pod node vol pvc deps pip npm yarn cache linux main index chunk vendor sha512 digest commit screenshot pi pm py ch cus sub src evt req acct card txn po price prod si seti cs il ii inv tok file link dp pst plan qt tr trr in ba ca bps vs ses msg thread run asst call step chatcmpl resp batch team usr user org proj room evt ev tx blk job task snap ami vol subnet vpc sg rtb igw eni eipalloc pcx".split())
+STRANGE_PREFIX: Final = frozenset(
+    "mxc img pic file page sha sha1 sha256 md5 uuid id ref rev pr issue build web pod node vol pvc deps pip npm yarn cache linux main index chunk vendor sha512 digest commit screenshot pi pm py ch cus sub src evt req acct card txn po price prod si seti cs il ii inv tok file link dp pst plan qt tr trr in ba ca bps vs ses msg thread run asst call step chatcmpl resp batch team usr user org proj room evt ev tx blk job task snap ami vol subnet vpc sg rtb igw eni eipalloc pcx".split()
+)
 
 
 def jwt(match: re.Match[str], text: str) -> Spans:
@@ -28,7 +30,9 @@ def jwt(match: re.Match[str], text: str) -> Spans:
     return (match.span("s"),) if value.count(".") >= 2 and plain.startswith(b'{"') and len(value) > 60 else NOTHING
 
 
-CREDENTIAL_HEAD: Final = re.compile(r"(?:^|[_\-])(?:live|test|prod|secret|sec|sk|rk|token|tok|key|pat|api|auth|access|priv|svc|bot|app)(?:[_\-]|$)")
+CREDENTIAL_HEAD: Final = re.compile(
+    r"(?:^|[_\-])(?:live|test|prod|secret|sec|sk|rk|token|tok|key|pat|api|auth|access|priv|svc|bot|app)(?:[_\-]|$)"
+)
 STRANGE_HEAD: Final = re.compile(r"(?<![\w./:@$!#%\-])[a-z][a-z0-9]{1,9}(?:[_\-][a-z0-9]{2,10}){0,3}[_\-]$")
 
 
@@ -37,11 +41,21 @@ def stranger(match: re.Match[str], text: str) -> Spans:
     if not head:
         return NOTHING
     body, prefix = match["b"], head[0].rstrip("_-")
-    if is_placeholder(body, quoted=True) or HEX.fullmatch(body) or is_wordy(body) or prefix.split("_")[0].split("-")[0] in STRANGE_PREFIX:
+    if (
+        is_placeholder(body, quoted=True)
+        or HEX.fullmatch(body)
+        or is_wordy(body)
+        or prefix.split("_")[0].split("-")[0] in STRANGE_PREFIX
+    ):
         return NOTHING
     digits = sum(c.isdigit() for c in body)
     is_named = bool(CREDENTIAL_HEAD.search(prefix))
-    varied = any(c.isupper() for c in body) and any(c.islower() for c in body) and digits >= 3 and (is_named or len(body) >= 30)
+    varied = (
+        any(c.isupper() for c in body)
+        and any(c.islower() for c in body)
+        and digits >= 3
+        and (is_named or len(body) >= 30)
+    )
     drawn = varied or (digits >= 5 and len(body) >= 32)
     return ((head.start(), match.end()),) if drawn and entropy(body) >= 3.6 and is_random(body, 24) else NOTHING
 
@@ -59,7 +73,10 @@ RULES: Final[tuple[Rule, ...]] = (
         name="jwt",
         kind="jwt",
         why="JSON Web Tokens are sessions and service keys of half the services there are.",
-        pattern=re.compile(START + r"(?P<s>eyJ[A-Za-z0-9_\-]{10,}+(?:\.[A-Za-z0-9_\-]{6,}+(?:\.(?:\.?[A-Za-z0-9_\-]+){0,4}+)?|(?=\\\r?\n[ \t]*[A-Za-z0-9_\-]{8}|[\"'][ \t]*(?:[+.&]?[ \t]*\\?\r?\n)[^\n\"']{0,40}[\"'][A-Za-z0-9_\-.]{8})))"),
+        pattern=re.compile(
+            START
+            + r"(?P<s>eyJ[A-Za-z0-9_\-]{10,}+(?:\.[A-Za-z0-9_\-]{6,}+(?:\.(?:\.?[A-Za-z0-9_\-]+){0,4}+)?|(?=\\\r?\n[ \t]*[A-Za-z0-9_\-]{8}|[\"'][ \t]*(?:[+.&]?[ \t]*\\?\r?\n)[^\n\"']{0,40}[\"'][A-Za-z0-9_\-.]{8})))"
+        ),
         gate=gate(heads="eyj", run=16),
         finds=("JWT=⟦{jwt}⟧", "Authorization: Bearer ⟦{jwt}⟧", "> ⟦{jwt}⟧\n\nwhy?"),
         leaves=("eyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJ", "eyJhbGciOi... is the header"),
@@ -71,10 +88,18 @@ RULES: Final[tuple[Rule, ...]] = (
         name="named-by-prefix",
         kind="token",
         why="Services that nobody listed: a short prefix, an underscore, and 24 or more drawn characters outside a path.",
-        pattern=re.compile(r"[_\-](?P<b>[A-Za-z0-9]{24,}+)(?![\w\-/.]*\.(?:js|css|png|jpe?g|svg|webp|woff2?|map|html?|gif|mp4|pdf)\b)(?![/@:])"),
+        pattern=re.compile(
+            r"[_\-](?P<b>[A-Za-z0-9]{24,}+)(?![\w\-/.]*\.(?:js|css|png|jpe?g|svg|webp|woff2?|map|html?|gif|mp4|pdf)\b)(?![/@:])"
+        ),
         gate=gate("", "_", "-", run=24),
         finds=("new: ⟦acme_{alnum:36}⟧", "TOKEN2 ⟦zzk_live_{alnum:32}⟧"),
-        leaves=("main-e36c011731d944dd0927.css", "kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange", "cache-key: linux-{hex:64}", "pod web-{hex:24}", "assignVariablesOjTabBar1482653721SelectedItem"),
+        leaves=(
+            "main-e36c011731d944dd0927.css",
+            "kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange",
+            "cache-key: linux-{hex:64}",
+            "pod web-{hex:24}",
+            "assignVariablesOjTabBar1482653721SelectedItem",
+        ),
         worst="acme_aaaaaaaaaa-",
         validate=stranger,
     ),
@@ -82,7 +107,9 @@ RULES: Final[tuple[Rule, ...]] = (
         name="pgpass-line",
         kind="password",
         why="host:port:database:user:password, one line of ~/.pgpass.",
-        pattern=re.compile(r"(?<![\w.:*/])(?:[\w.\-]{1,80}|\*):(?:\d{2,5}|\*):(?:[\w\-]{1,40}|\*):(?P<u>[\w.\-]{1,40}|\*):(?P<s>[^\s:\"'`<>‹›]{4,80}+)(?=[\s\"'`]|$)"),
+        pattern=re.compile(
+            r"(?<![\w.:*/])(?:[\w.\-]{1,80}|\*):(?:\d{2,5}|\*):(?:[\w\-]{1,40}|\*):(?P<u>[\w.\-]{1,40}|\*):(?P<s>[^\s:\"'`<>‹›]{4,80}+)(?=[\s\"'`]|$)"
+        ),
         gate=gate("pgpass pgpassfile", ":5432:", ":*:"),
         finds=("echo 'localhost:5432:app:jana:⟦{alnum:16}⟧' >> ~/.pgpass", "*:5432:*:ci:⟦{alnum:20}⟧"),
         leaves=("localhost:5432:app:<user>:<password>", "PGPASSFILE=~/.pgpass psql -h db"),
@@ -93,7 +120,9 @@ RULES: Final[tuple[Rule, ...]] = (
         name="beside-account-id",
         kind="secret",
         why="In calls of SDKs the secret is the bare argument beside the account's id (Twilio, Plivo and the like).",
-        pattern=re.compile(r"\(\s{0,20}[\"'](?:SK|AC)[0-9a-f]{32}[\"']\s{0,4},\s{0,40}[\"'](?P<s>[A-Za-z0-9]{32})[\"']"),
+        pattern=re.compile(
+            r"\(\s{0,20}[\"'](?:SK|AC)[0-9a-f]{32}[\"']\s{0,4},\s{0,40}[\"'](?P<s>[A-Za-z0-9]{32})[\"']"
+        ),
         gate=gate(heads=" ".join(f"{p}{c}" for p in ("sk", "ac") for c in "0123456789abcdef")),
         finds=("client = Client('AC{hex:32}', '⟦{hex:32}⟧')",),
         leaves=("client = Client('AC{hex:32}', os.environ['TWILIO_AUTH_TOKEN'])",),
@@ -104,7 +133,9 @@ RULES: Final[tuple[Rule, ...]] = (
         name="generated-output",
         kind="secret",
         why="What a generator printed under its command line, as sessions are pasted.",
-        pattern=re.compile(r"(?:wg gen(?:key|psk)|openssl rand -(?:hex|base64) \d{1,4}|pwgen(?: -?\w{1,12}){0,4}|apg(?: -?\w{1,12}){0,4}|rclone obscure \S{1,60}|openvpn --genkey \S{1,40})[ \t]*\r?\n(?:[>#$][ \t]?)?(?P<s>[A-Za-z0-9+/=_\-!*^%~?.]{12,}+)(?=\s|$|[`<])"),
+        pattern=re.compile(
+            r"(?:wg gen(?:key|psk)|openssl rand -(?:hex|base64) \d{1,4}|pwgen(?: -?\w{1,12}){0,4}|apg(?: -?\w{1,12}){0,4}|rclone obscure \S{1,60}|openvpn --genkey \S{1,40})[ \t]*\r?\n(?:[>#$][ \t]?)?(?P<s>[A-Za-z0-9+/=_\-!*^%~?.]{12,}+)(?=\s|$|[`<])"
+        ),
         gate=gate("genkey genpsk pwgen apg rand obscure"),
         finds=("$ wg genkey\n⟦{b64:43}=⟧\n$ wg pubkey\n{b64:43}=", "$ openssl rand -hex 32\n⟦{hex:64}⟧"),
         leaves=("pwgen -s 24 1", "openssl rand -base64 32", "$ wg pubkey\n{b64:43}="),
@@ -121,6 +152,19 @@ RULES: Final[tuple[Rule, ...]] = (
         leaves=("keys that begin with django-insecure- are for development",),
         worst="django-insecure-",
         validate=not_placeholder,
+        is_anchored=True,
+    ),
+    Rule(
+        name="docker-config",
+        kind="secret",
+        why="A Docker configuration in base64, as Kubernetes stores registry passwords.",
+        pattern=re.compile(
+            START + r"(?P<s>(?:eyJhdXRocyI6|ewogICJhdXRocyI6|ewoJImF1dGhzIjo)[A-Za-z0-9+/]{24,}+={0,2})"
+        ),
+        gate=gate(heads="eyjhdx ewogic ewojim", run=40),
+        finds=(".dockerconfigjson: ⟦eyJhdXRocyI6{b64:80}⟧",),
+        leaves=("eyJhdXRocyI6 is where it begins",),
+        worst="eyJhdXRocyI6",
         is_anchored=True,
     ),
 )

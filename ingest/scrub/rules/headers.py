@@ -13,7 +13,8 @@ SCHEME: Final = re.compile(
     r"(?<![a-z0-9])(?:bearer|token|basic|apikey|api-key|negotiate|sso-key|ssws|genie-?key|key|splunk|discogs token=|oauth|dpop|bot|privatetoken|apitoken|mac|hawk|aws4-hmac-sha256)(?:[ \t]+(?:token[ =:]{1,2})?|%20|\\u0020|:[ \t]*)(?:\\?[\"'])?(?P<s>[a-z0-9_\-.~+/=:%]{6,}+)"
 )
 COOKIE_NAME: Final = re.compile(
-    r"(?:session|sess|sid|auth|token|jwt|remember|login|connect\.sid|phpsessid|jsessionid|asp\.net_sessionid|_gitlab_session|laravel_session|csrf|secret)", re.I
+    r"(?:session|sess|sid|auth|token|jwt|remember|login|connect\.sid|phpsessid|jsessionid|asp\.net_sessionid|_gitlab_session|laravel_session|csrf|secret)",
+    re.I,
 )
 
 
@@ -21,11 +22,18 @@ def authorization(match: re.Match[str], text: str) -> Spans:
     value = text[match.start("s") : match.end("s")].rstrip(".,:;")
     scheme = match[0][:6]
     end = match.start("s") + len(value)
-    if is_placeholder(value, quoted=True) or value.startswith(("/", "=", ":", "%")) or text[end : end + 1] in ("(", "$", "{") or is_technical(value):
+    if (
+        is_placeholder(value, quoted=True)
+        or value.startswith(("/", "=", ":", "%"))
+        or text[end : end + 1] in ("(", "$", "{")
+        or is_technical(value)
+    ):
         return NOTHING
     if scheme.startswith("basic"):
         return ((match.start("s"), end),) if is_basic(value, text, match.start()) else NOTHING
-    named = re.search(r"authori[sz]ation|auth[\"']?\s{0,3}[:=]|-H\s|header", text[max(0, match.start() - 40) : match.start()], re.I)
+    named = re.search(
+        r"authori[sz]ation|auth[\"']?\s{0,3}[:=]|-H\s|header", text[max(0, match.start() - 40) : match.start()], re.I
+    )
     if scheme.startswith("bearer"):
         good = is_random(value, 12 if named else 20) or (bool(named) and len(value) >= 8 and not value.isalpha())
     else:
@@ -41,7 +49,12 @@ def is_basic(value: str, text: str, start: int) -> bool:
     user, colon, password = plain.partition(b":")
     if not colon or not password or any(byte < 32 for byte in plain):
         return False
-    return not is_placeholder(password.decode("utf-8", "replace"), quoted=True) or password.isalnum() and len(password) > 8 and b"pass" not in password
+    return (
+        not is_placeholder(password.decode("utf-8", "replace"), quoted=True)
+        or password.isalnum()
+        and len(password) > 8
+        and b"pass" not in password
+    )
 
 
 def cookie(match: re.Match[str], text: str) -> Spans:
@@ -59,11 +72,20 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=SCHEME,
         gate=gate("bearer authorization authorisation auth proxyauthorization httpauthorization headers header"),
         finds=(
-            'curl -H "Authorization: Bearer ⟦{url64:27}⟧" https://x', "> Authorization: Basic ⟦{basic}⟧", "-H 'Authorization: token ⟦{hex:40}⟧'", "headers = {'Authorization': 'Bearer ⟦{alnum:40}⟧'}", "authorization: GenieKey ⟦{uuid}⟧",
+            'curl -H "Authorization: Bearer ⟦{url64:27}⟧" https://x',
+            "> Authorization: Basic ⟦{basic}⟧",
+            "-H 'Authorization: token ⟦{hex:40}⟧'",
+            "headers = {'Authorization': 'Bearer ⟦{alnum:40}⟧'}",
+            "authorization: GenieKey ⟦{uuid}⟧",
             "AUTHORIZATION: BEARER ⟦{url64:40}⟧",
         ),
         leaves=(
-            "Authorization: Bearer YOUR_ACCESS_TOKEN", 'headers = {"Authorization": f"Bearer {token}"}', 'WWW-Authenticate: Bearer realm="example"', "bearer of bad news here", "Basic auth creates a session", "Authorization: Bearer $TOKEN",
+            "Authorization: Bearer YOUR_ACCESS_TOKEN",
+            'headers = {"Authorization": f"Bearer {token}"}',
+            'WWW-Authenticate: Bearer realm="example"',
+            "bearer of bad news here",
+            "Basic auth creates a session",
+            "Authorization: Bearer $TOKEN",
             'req.Header.Set("Authorization", "Bearer "+token)',
         ),
         worst="bearer ",
@@ -77,7 +99,11 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(r"(?<=[\s;:\"',])(?P<name>[A-Za-z_][\w.\-]{1,60}+)=(?P<s>[A-Za-z0-9_\-+/%.|~:!*]{16,}+)"),
         gate=gate("cookie cookies setcookie phpsessid jsessionid sessionid sessid", run=16),
         finds=("Cookie: lang=cs; sessionid=⟦{lower:32}⟧", "Set-Cookie: PHPSESSID=⟦{lower:26}⟧; path=/; HttpOnly"),
-        leaves=("Cookie: lang=cs; theme=dark", "Set-Cookie: session=deleted; Max-Age=0", "cookie: consent=2026-01-01T00:00:00Z"),
+        leaves=(
+            "Cookie: lang=cs; theme=dark",
+            "Set-Cookie: session=deleted; Max-Age=0",
+            "cookie: consent=2026-01-01T00:00:00Z",
+        ),
         worst=" sessionid=",
         validate=cookie,
     ),

@@ -69,7 +69,10 @@ RULES: Final[tuple[Rule, ...]] = (
         ),
         gate=gate("", "est", "esu"),
         finds=("Recovery key: ⟦{recovery: }⟧\nKeep it safe.", "(⟦{recovery}⟧)", "obnovovací klíč je ⟦{recovery: }⟧"),
-        leaves=("the recovery key begins with EsT or EsU", "compare the fingerprint 88vX IsDo RIHk PHLM juyj bylA UT2Z 0vDT Z0SK NvYT PS8"),
+        leaves=(
+            "the recovery key begins with EsT or EsU",
+            "compare the fingerprint 88vX IsDo RIHk PHLM juyj bylA UT2Z 0vDT Z0SK NvYT PS8",
+        ),
         worst="EsT1 ",
         validate=recovery_key,
         is_anchored=True,
@@ -78,7 +81,10 @@ RULES: Final[tuple[Rule, ...]] = (
         name="matrix-signing-key",
         kind="signing-key",
         why="Whoever has a homeserver's signing key is that homeserver. The file's form: algorithm, key id, seed.",
-        pattern=re.compile(START + r"ed25519[ \t]+(?P<id>a_[A-Za-z0-9]{1,16}|[A-Za-z0-9_]{1,10})[ \t]+(?P<s>[A-Za-z0-9+/]{43}=?)(?![A-Za-z0-9+/=])"),
+        pattern=re.compile(
+            START
+            + r"ed25519[ \t]+(?P<id>a_[A-Za-z0-9]{1,16}|[A-Za-z0-9_]{1,10})[ \t]+(?P<s>[A-Za-z0-9+/]{43}=?)(?![A-Za-z0-9+/=])"
+        ),
         gate=gate("", "ed25519 "),
         finds=("ed25519 a_{alnum:4} ⟦{b64:43}⟧", "`ed25519 auto ⟦{b64:43}⟧`"),
         leaves=("ed25519:JDJLTAQFEW {b64:43}", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{b64:43}"),

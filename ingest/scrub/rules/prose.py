@@ -24,17 +24,21 @@ VERBS: Final = any_of(
     """.split()
     + ["will be", "should be", "has been", "set to", "changed to", "reset to"]
 )
-FILL: Final = r"(?:[ \t\u00a0]{1,12}[(\[\"'“„]?[^\s:=|\"'`<>.!?;,‹›()]{1,24}[)\]\"'”“]?,?){0,7}?"
+FILL: Final = r"(?:[ \t\u00a0]{1,12}[(\[\"'“„]?[^\s:=|\"`<>.!?;,‹›()]{1,24}[)\]\"'”“]?,?){0,7}?"
 BLANKS: Final = r"[ \t\u00a0]{1,12}"
 TELLING: Final = re.compile(
-    rf"(?P<fill>{FILL})(?:{BLANKS}(?P<verb>{VERBS})(?::|,)?(?=[ \t\u00a0\r\n])|(?P<colon>[ \t]?(?::|：|=|→|->|–|—|-)(?=[\s„“\"'`*])|：)|(?P<glued>(?:は|が|是|为|為|은|는|이|가)[ \t]?[:：]?))(?:{BLANKS})?(?:\r?\n[ \t]{{0,4}})?"
+    rf"(?P<fill>{FILL})(?:{BLANKS}(?P<verb>{VERBS})(?::|,)?(?=[ \t\u00a0\r\n])|(?P<colon>[ \t]?(?::|：|=|→|->|–|—|-)(?=[\s„“\"'`*])|：)|(?P<glued>(?:は|が|是|为|為|은|는|이|가)[ \t]?[:：]?))(?:{BLANKS})?(?:\r?\n[ \t]{{0,4}}){{0,2}}"
     rf"(?P<more>(?:(?:now|currently|still|just|simply|again|this|the following|the same|set to|changed to|to|teď|nyní|zatím|jetzt|ab sofort|nun|ahora|maintenant|ora|agora|teraz|nu|теперь|сейчас|:)[ :]{{1,4}}){{0,2}})",
 )
-ADJACENT: Final = re.compile(r"[ \t]{1,12}(?=[\"'`„“«*\w])|[ \t]{0,12}(?:\r?\n){1,2}[ \t>]{0,6}(?=\S+[ \t]{0,12}(?:\r?\n|$))")
+ADJACENT: Final = re.compile(
+    r"[ \t]{1,12}(?=[\"'`„“«*\w])|[ \t]{0,12}(?:\r?\n){1,2}[ \t>]{0,6}(?=\S+[ \t]{0,12}(?:\r?\n|$))"
+)
 OF_WHAT: Final = re.compile(r"['’]s?[ \t]{1,12}$|['’]s[ \t]{1,12}")
 LOOSE_VERBS: Final = frozenset("a e on to as na auf si son sea van var er zu now set".split())
 """Words that say "is" in one language, or "to" as in "set to", and anything at all in another."""
-PLAIN_VERBS: Final = frozenset((*"is was je ist lautet es est è é jest är это は が 是 bylo był".split(), None, "should be", "will be", "to"))
+PLAIN_VERBS: Final = frozenset(
+    (*"is was je ist lautet es est è é jest är это は が 是 bylo był".split(), None, "should be", "will be", "to")
+)
 BARE_VERBS: Final = frozenset("pass token key secret seed".split())
 BLANK: Final = frozenset(" \t\r\n\u00a0")
 FAR: Final = 240
@@ -46,7 +50,9 @@ CONTENDERS: Final = 6
 
 def sentence(key: KeyName, text: str, low: str) -> Spans:
     end, slot = key.end, key.slot
-    if (text[end : end + 1] == "=" and text[end + 1 : end + 2] not in BLANK) or not PROMISING.search(text, end, end + FAR):
+    if (text[end : end + 1] == "=" and text[end + 1 : end + 2] not in BLANK) or not PROMISING.search(
+        text, end, end + FAR
+    ):
         return NOTHING
     if text[end : end + 2] in ("'s", "’s"):
         end += 2
@@ -61,14 +67,20 @@ def sentence(key: KeyName, text: str, low: str) -> Spans:
     steps = 0
     while told and steps < CONTENDERS:
         value = read_value(text, told.end())
-        verb = told["verb"]
+        said = verb = told["verb"]
         if verb in LOOSE_VERBS and (key.name.lower() in BARE_VERBS or told["fill"].count(" ") > 4):
             verb = None
-        if value and tells(slot, value, sure=not told["fill"] and verb != "" or bool(verb), plain=verb in PLAIN_VERBS and key.name.lower() not in BARE_VERBS):
+        if value and tells(
+            slot,
+            value,
+            sure=not told["fill"] and verb != "" or bool(verb),
+            plain=verb in PLAIN_VERBS and key.name.lower() not in BARE_VERBS,
+        ):
             return (whole(value, text),)
-        further = TELLING.match(low, told.end()) if told.end() > end else None
-        end, told, steps = told.end(), further, steps + 1
-    return adjacent(slot, end, text, is_verb=key.name.lower() in BARE_VERBS) if steps == 0 else NOTHING
+        after = told.end("verb") if said else told.end()
+        told = TELLING.match(low, after) if after > end else None
+        end, steps = after, steps + 1
+    return adjacent(slot, key.end, text, is_verb=key.name.lower() in BARE_VERBS)
 
 
 def tells(slot: Slot, value: Value, *, sure: bool, plain: bool) -> bool:
@@ -79,10 +91,18 @@ def tells(slot: Slot, value: Value, *, sure: bool, plain: bool) -> bool:
     if slot is not Slot.PASSWORD:
         return is_random(text, 16) and "://" not in text
     if value.quoted:
-        return sure and (looks_chosen(text, 5) or (plain and len(text) >= 6 and text.isalpha() and text.islower() and value.next != "-"))
+        return sure and (
+            looks_chosen(text, 5)
+            or (plain and len(text) >= 5 and text.isalpha() and text.islower() and value.next != "-")
+        )
     if "/" in text or "://" in text or text.endswith("()") or not (sure or is_strong(text) or is_random(text, 12)):
         return False
-    return not re.fullmatch(r"[A-Za-z]+(?:[-/][A-Za-z0-9]+)+", text) or text.count("-") >= 2
+    numbered = NUMBERED.fullmatch(text)
+    return not numbered or text.count("-") >= 2 or len(numbered["digits"]) >= (3 if sure else 4)
+
+
+NUMBERED: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]*?)*(?P<digits>[0-9]*)")
+"""`RFC-1234`, `Winter-1890`: a name with a number, unless the sentence leaves no doubt."""
 
 
 def is_strong(text: str) -> bool:
@@ -96,10 +116,20 @@ def is_strong(text: str) -> bool:
 def adjacent(slot: Slot, end: int, text: str, *, is_verb: bool) -> Spans:
     """`password "falcon-harbor-51" works`, `with password R0cket.99`: no verb at all, so the value has to be strong."""
     gap = ADJACENT.match(text, end)
+    if gap and "\n" in gap[0] and slot is not Slot.PASSWORD:
+        value = read_value(text, gap.end())
+        good = value and value.is_last and is_random(value.text, 20) and any(c.isdigit() for c in value.text)
+        return (whole(value, text),) if value and good and is_credential(slot, value, name="", sign="is") else NOTHING
     if not gap or slot is not Slot.PASSWORD or ("\n" in gap[0] and is_verb):
         return NOTHING
     value = read_value(text, gap.end())
-    if not value or NESTED.match(value.text) or "/" in value.text or "(" in value.text or not is_credential(slot, value, name="", sign="is"):
+    if (
+        not value
+        or NESTED.match(value.text)
+        or "/" in value.text
+        or "(" in value.text
+        or not is_credential(slot, value, name="", sign="is")
+    ):
         return NOTHING
     if value.quoted:
         good = looks_chosen(value.text, 6)
@@ -109,14 +139,19 @@ def adjacent(slot: Slot, end: int, text: str, *, is_verb: bool) -> Spans:
 
 
 BEFORE: Final = re.compile(
-    r"(?:[ \t]{1,12}(?:is|was|as|for|to be|je|byl[oay]?|bude|jako|ist|war|als|es|era|como|para|est|comme|è|come|é|jest|jako|är|er|som|on|это|как|=|-|–|—|\()|,)[ \t]{1,12}"
+    r"(?:[ \t]{1,12}(?:is|was|as|for|to be|je|byl[oay]?|bude|jako|ist|war|als|es|era|como|para|est|comme|è|come|é|jest|jako|är|er|som|on|это|как|=|-|–|—)[ \t]{1,12}|,[ \t]{1,12}|[ \t]{1,12}\([ \t]{0,4})"
     r"(?:(?:the|a|my|our|your|its|that's|this is|new|root|admin|wifi|das|dein|unser|mein|el|la|le|su|tu|mi|o|a|to|moje|naše|tvoje|tam|tím|het|il|lo|mon|ton|notre|votre|meu|sua|мой|наш)[ \t]{1,12}){0,3}$"
 )
 
 
 def named_after(key: KeyName, text: str, low: str) -> Spans:
     """`X is the password`, `try X as the password`."""
-    if key.slot is not Slot.PASSWORD or not key.start or text[key.start - 1] not in BLANK or not PROMISING.search(text, max(0, key.start - LONGEST_BEFORE), key.start):
+    if (
+        key.slot is not Slot.PASSWORD
+        or not key.start
+        or text[key.start - 1] not in BLANK
+        or not PROMISING.search(text, max(0, key.start - LONGEST_BEFORE), key.start)
+    ):
         return NOTHING
     before = BEFORE.search(low, max(0, key.start - 60), key.start)
     if not before:
@@ -131,22 +166,48 @@ def named_after(key: KeyName, text: str, low: str) -> Spans:
         return NOTHING
     begin += raw.index(stripped)
     value = Value(stripped, begin, begin + len(stripped), quoted, text, end)
-    good = is_strong(stripped) or (looks_chosen(stripped, 6) and is_credential(Slot.PASSWORD, value, name="", sign="is"))
+    good = is_strong(stripped) or (
+        looks_chosen(stripped, 6) and is_credential(Slot.PASSWORD, value, name="", sign="is")
+    )
     return ((value.start, value.end),) if good else NOTHING
 
 
 LOGINS: Final = (
     r"creds?|credentials?|logins?|log-in|account|user(?:name)?(?:[ /]{1,3}(?:and|und|a|y|et)?[ ]?pass(?:word)?)?|přihlašovací údaje|přihlášení|přístup[y]?|údaje|login údaje|zugangsdaten|zugang|anmeldedaten|benutzer|"
-    r"acceso|credenciales|accès|identifiants?|accesso|credenziali|acesso|credenciais|dane logowania|dostęp|inloggning|inloggegevens|доступ[ы]?|логин|учётка|учетка|uživatel|usuario|access"
+    r"acceso|credenciales|accès|identifiants?|wi-?fi|wlan|accesso|credenziali|acesso|credenciais|dane logowania|dostęp|inloggning|inloggegevens|доступ[ы]?|логин|учётка|учетка|uživatel|usuario|access"
 )
 
 
 def pair(match: re.Match[str], text: str) -> Spans:
     value = read_value(text, match.end())
-    if not value or NESTED.match(value.text) or (value.quoted and not looks_chosen(value.text)) or is_placeholder(value.text):
+    if (
+        not value
+        or NESTED.match(value.text)
+        or (value.quoted and not looks_chosen(value.text))
+        or is_placeholder(value.text)
+    ):
         return NOTHING
-    good = looks_chosen(value.text, 5) and not re.fullmatch(r"[\w.\-]+\.[a-z]{2,6}|\d+[\w:.]*", value.text) and "/" not in value.text and is_credential(Slot.PASSWORD, value, name="", sign="is")
+    good = (
+        looks_chosen(value.text, 5)
+        and not re.fullmatch(r"[\w.\-]+\.[a-z]{2,6}|\d+[\w:.]*", value.text)
+        and "/" not in value.text
+        and is_credential(Slot.PASSWORD, value, name="", sign="is")
+    )
     return (whole(value, text),) if good else NOTHING
+
+
+def known_user(match: re.Match[str], text: str) -> Spans:
+    """`root / X`: a user that every system has, and after it nothing but a value that was chosen."""
+    if match.start() and (text[match.start() - 1].isalnum() or text[match.start() - 1] in "/.:@-=_"):
+        return NOTHING
+    value = read_value(text, match.end())
+    if not value or NESTED.match(value.text) or "/" in value.text or not is_strong(value.text):
+        return NOTHING
+    if re.fullmatch(r"[\w.\-]+\.[A-Za-z]{1,6}", value.text) or not is_credential(
+        Slot.PASSWORD, value, name="", sign="is"
+    ):
+        return NOTHING
+    return (whole(value, text),)
 
 
 RULES: Final[tuple[Rule | NameRule, ...]] = (
@@ -154,13 +215,37 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
         name="told-in-a-sentence",
         why="People tell passwords in sentences: the key word, some words about what it opens, a verb, the value.",
         finds=(
-            "the password is ⟦{chosen}⟧", "heslo k tomu je ⟦{lower:15}7⟧, nikomu ho nedávej", "Das Passwort für die Datenbank lautet ⟦{chosen}⟧", "I set the root password to ⟦{alnum:20}⟧", "password for the NAS is now ⟦{chosen}⟧",
-            "la clave del servidor es ⟦{diceware:3}-76⟧", 'the password is "⟦{weak}⟧", all lower case', "le mot de passe est ⟦{chosen}⟧", "hasło to ⟦{chosen}⟧", "пароль от сервера ⟦{chosen}⟧", "password's ⟦{chosen}⟧ fyi",
-            'password "⟦{diceware:3}-51⟧" works for me', "Hier der neue API key: ⟦{hex:32}⟧", "El token de API es ⟦{alnum:40}⟧, bórralo", "the setup key for the authenticator app is ⟦{base32:26}⟧", "パスワードは ⟦{chosen}⟧ です", "a senha é ⟦{chosen}⟧",
+            "the password is ⟦{chosen}⟧",
+            "heslo k tomu je ⟦{lower:15}7⟧, nikomu ho nedávej",
+            "Das Passwort für die Datenbank lautet ⟦{chosen}⟧",
+            "I set the root password to ⟦{alnum:20}⟧",
+            "password for the NAS is now ⟦{chosen}⟧",
+            "la clave del servidor es ⟦{diceware:3}-76⟧",
+            'the password is "⟦{weak}⟧", all lower case',
+            "le mot de passe est ⟦{chosen}⟧",
+            "hasło to ⟦{chosen}⟧",
+            "пароль от сервера ⟦{chosen}⟧",
+            "password's ⟦{chosen}⟧ fyi",
+            'password "⟦{diceware:3}-51⟧" works for me',
+            "Hier der neue API key: ⟦{hex:32}⟧",
+            "El token de API es ⟦{alnum:40}⟧, bórralo",
+            "the setup key for the authenticator app is ⟦{base32:26}⟧",
+            "パスワードは ⟦{chosen}⟧ です",
+            "a senha é ⟦{chosen}⟧",
         ),
         leaves=(
-            "the password is wrong", "heslo k wifi je na lednici", "the token is invalid or has been revoked", "is the password case-sensitive?", "das Passwort ist das gleiche wie letztes Jahr", "la clave es la paciencia",
-            "we use argon2id for password hashing", "the password is stored in the vault, ask Jana", "the key is to keep the queue short", "the password must be 12 characters", "password is sha256-hashed", "pass the token as a query parameter",
+            "the password is wrong",
+            "heslo k wifi je na lednici",
+            "the token is invalid or has been revoked",
+            "is the password case-sensitive?",
+            "das Passwort ist das gleiche wie letztes Jahr",
+            "la clave es la paciencia",
+            "we use argon2id for password hashing",
+            "the password is stored in the vault, ask Jana",
+            "the key is to keep the queue short",
+            "the password must be 12 characters",
+            "password is sha256-hashed",
+            "pass the token as a query parameter",
         ),
         worst="password is ",
         find=sentence,
@@ -168,8 +253,18 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
     NameRule(
         name="named-after",
         why="The other order: the value first, then what it is.",
-        finds=("try ⟦{chosen}⟧ as the password", "⟦{chosen}⟧ is the password", "použij ⟦{chosen}⟧ jako heslo", "⟦{signs:14}⟧ ist das Passwort"),
-        leaves=("what is the password", "a boarding pass, a season pass, a mountain pass", "send it as a password", "utf-8 is the password encoding"),
+        finds=(
+            "try ⟦{chosen}⟧ as the password",
+            "⟦{chosen}⟧ is the password",
+            "použij ⟦{chosen}⟧ jako heslo",
+            "⟦{signs:14}⟧ ist das Passwort",
+        ),
+        leaves=(
+            "what is the password",
+            "a boarding pass, a season pass, a mountain pass",
+            "send it as a password",
+            "utf-8 is the password encoding",
+        ),
         worst=" is the ",
         find=named_after,
     ),
@@ -177,13 +272,58 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
         name="user-and-password",
         kind="password",
         why="`creds: admin/X`, `login: jana / X`: two values behind one word.",
-        pattern=re.compile(rf"(?<![a-z0-9_\-/.@])(?:{LOGINS})(?:{BLANKS}[^\s:=]{{1,20}}){{0,4}}?[ \t]?(?:[:=：]|->|→|is|are|je|jsou)(?:{BLANKS})?[\"'`*]{{0,2}}[\w.+@\-]{{1,40}}[\"'`*]{{0,2}}[ \t]?(?:/|:|\||,|[ ])[ \t]?(?=[^\s\-]\S{{4}})"),
-        gate=gate("cred creds credential credentials login logins account user username zugangsdaten zugang anmeldedaten benutzer acceso credenciales identifiants identifiant accesso credenziali acesso credenciais dane logowania "
-                  "inloggning inloggegevens usuario access daje", "údaje", "přihl", "přístup", "accès", "dostęp", "доступ", "логин", "учётка", "учетка", "uživatel"),
-        finds=("creds: admin/⟦{chosen}⟧", "login: jana / ⟦{chosen}⟧", "přihlašovací údaje: admin / ⟦{chosen}⟧", "Zugangsdaten: admin:⟦{chosen}⟧"),
-        leaves=("login: everyone with an account", "credentials: see the runbook", "account: team/app2", "credentials: 'same-origin'", "login: use your university account"),
+        pattern=re.compile(
+            rf"(?<![a-z0-9_\-/.@])(?:{LOGINS})(?:{BLANKS}[^\s:=]{{1,20}}){{0,4}}?[ \t]?(?:[:=：]|->|→|is|are|je|jsou)(?:{BLANKS})?[\"'`*]{{0,2}}[\w.+@\-]{{1,40}}[\"'`*]{{0,2}}[ \t]?(?:/|:|\||,|[ ])[ \t]?(?=[^\s\-]\S{{4}})"
+        ),
+        gate=gate(
+            "cred creds wifi wlan fi credential credentials login logins account user username zugangsdaten zugang anmeldedaten benutzer acceso credenciales identifiants identifiant accesso credenziali acesso credenciais dane logowania "
+            "inloggning inloggegevens usuario access daje",
+            "údaje",
+            "přihl",
+            "přístup",
+            "accès",
+            "dostęp",
+            "доступ",
+            "логин",
+            "учётка",
+            "учетка",
+            "uživatel",
+        ),
+        finds=(
+            "creds: admin/⟦{chosen}⟧",
+            "login: jana / ⟦{chosen}⟧",
+            "přihlašovací údaje: admin / ⟦{chosen}⟧",
+            "Zugangsdaten: admin:⟦{chosen}⟧",
+        ),
+        leaves=(
+            "login: everyone with an account",
+            "credentials: see the runbook",
+            "account: team/app2",
+            "credentials: 'same-origin'",
+            "login: use your university account",
+        ),
         worst="login: a",
         validate=pair,
+        is_folded=True,
+    ),
+    Rule(
+        name="known-user-and-password",
+        kind="password",
+        why="`root / X`, `admin:X`, `login jana / X`: no key word at all.",
+        pattern=re.compile(
+            r"(?:(?:root|admin|administrator|postgres|sysadmin|superuser|ubuntu|guest)(?:[ ]/[ ]|:(?=[^\s:/]))|(?:login|user|account)[ ][\w.@\-]{1,40}[ ]/[ ])(?=\S{7})"
+        ),
+        gate=gate("root admin administrator postgres sysadmin superuser ubuntu guest login user account"),
+        finds=("root / ⟦{chosen}⟧", "admin:⟦{chosen}⟧", "login jana / ⟦{chosen}⟧"),
+        leaves=(
+            "root:x:0:0:root:/root:/bin/bash",
+            "admin/dashboard2.html",
+            "login jana / see the handbook",
+            "admin:2FA is on",
+        ),
+        worst="admin:",
+        validate=known_user,
+        is_anchored=True,
         is_folded=True,
     ),
 )

@@ -8,13 +8,20 @@ from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.shapes import is_random
 
 LENGTHS: Final = frozenset((12, 13, 15, 18, 21, 24, 25))
-FUNCTION_WORDS: Final = frozenset("the and is are was were of to in at as be has have had we our your my his her their its for with from not or if then than when which must should would could".split())
+FUNCTION_WORDS: Final = frozenset(
+    "the and is are was were of to in at as be has have had we our your my his her their its for with from not or if then than when which must should would could".split()
+)
 
 
 def grouped(match: re.Match[str], text: str) -> Spans:
     value = text[match.start("s") : match.end("s")]
     compact = "".join(value.replace("-", " ").split())
-    if is_placeholder(compact, quoted=True) or len(compact) < 16 or not (compact.isupper() or compact.islower()) or len(set(compact)) < 7:
+    if (
+        is_placeholder(compact, quoted=True)
+        or len(compact) < 16
+        or not (compact.isupper() or compact.islower())
+        or len(set(compact)) < 7
+    ):
         return NOTHING
     if not any(c in "234567" for c in compact) and not is_random(compact.title(), 16) and " " in value:
         return NOTHING
@@ -28,6 +35,16 @@ def phrase(match: re.Match[str], text: str) -> Spans:
     return (match.span("s"),)
 
 
+def codes(match: re.Match[str], text: str) -> Spans:
+    start, end = match.span("s")
+    value = text[start:end]
+    lead = len(value) - len(value.lstrip(" \t>*-`\n"))
+    value = value.strip(" \t>*-`\r\n,;")
+    if is_placeholder(value, quoted=True) or re.fullmatch(r"\d{4}-\d{2,4}(?:-\d{2,4})?", value):
+        return NOTHING
+    return ((start + lead, start + lead + len(value)),)
+
+
 CONTEXT: Final = r"(?:2fa|two[- ]factor|mfa|totp|otp|authenticator|oathtool|google[ _-]?auth\w*|setup key|second factor|druhý faktor|dvoufaktor\w*|zwei-faktor\w*|doble factor|base32)"
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -36,11 +53,20 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="totp-secret",
         why="Seeds of second factors are base 32, often in groups of four, and named by what they are for.",
         pattern=re.compile(
-            CONTEXT + r"[^\n]{0,80}?(?<![\w/.+\-=])(?P<s>[a-z2-7]{4}(?:[ \-][a-z2-7]{4}){3,15}|(?=[a-z]{0,30}[2-7])[a-z2-7]{16,64})(?![\w/+=])"
+            CONTEXT
+            + r"[^\n]{0,80}?(?<![\w/.+\-=])(?P<s>[a-z2-7]{4}(?:[ \-][a-z2-7]{4}){3,15}|(?=[a-z]{0,30}[2-7])[a-z2-7]{16,64})(?![\w/+=])"
         ),
         gate=gate("totp otp mfa fa authenticator oathtool base factor setup google faktor dvoufaktor dvoufaktorov"),
-        finds=("2FA secret: ⟦{lower32:4} {lower32:4} {lower32:4} 2{lower32:3}⟧", "the setup key for the authenticator app is ⟦{base32:25}7⟧", "oathtool --totp -b ⟦{base32:25}2⟧"),
-        leaves=("2FA is required, open your authenticator app first", "otp: 6 digits that last 30 seconds", "google-authenticator-libpam-and-friends"),
+        finds=(
+            "2FA secret: ⟦{lower32:4} {lower32:4} {lower32:4} 2{lower32:3}⟧",
+            "the setup key for the authenticator app is ⟦{base32:25}7⟧",
+            "oathtool --totp -b ⟦{base32:25}2⟧",
+        ),
+        leaves=(
+            "2FA is required, open your authenticator app first",
+            "otp: 6 digits that last 30 seconds",
+            "google-authenticator-libpam-and-friends",
+        ),
         worst="totp ",
         validate=grouped,
         is_folded=True,
@@ -53,11 +79,41 @@ RULES: Final[tuple[Rule, ...]] = (
             r"(?:seed|mnemonic|recovery phrase|secret phrase|recovery words|backup phrase|wallet|bip-?39|obnovovac\w+ (?:fráz\w+|slova)|wiederherstellungsphrase|frase (?:semilla|de recuperación)|phrase de récupération|seed-?fráz\w+)[^\n]{0,60}?(?:[:=\n]|is|je|ist|es|est)[\s\"'`>]{1,6}"
             r"(?P<s>(?:\d{1,2}[.)]?[ \t]*)?[a-z]{3,8}(?:(?:[ ,]{1,2}|[ \t]*\r?\n[> ]{0,4})(?:\d{1,2}[.):]?[ \t]*)?[a-z]{3,8}){11,24}+)(?![a-z])"
         ),
-        gate=gate("seed seeds mnemonic wallet bip phrase words obnovovac wiederherstellungsphrase frase seedphrase", "fráz"),
+        gate=gate(
+            "seed seeds mnemonic wallet bip phrase words obnovovac wiederherstellungsphrase frase seedphrase", "fráz"
+        ),
         finds=("seed phrase: ⟦{diceware:12, }⟧", "my wallet mnemonic is\n⟦{diceware:24, }⟧"),
-        leaves=("seed phrase: write it down and never show it to anybody who asks for it", "the wallet is not in the index of the words that we have used for all"),
+        leaves=(
+            "seed phrase: write it down and never show it to anybody who asks for it",
+            "the wallet is not in the index of the words that we have used for all",
+        ),
         worst="seed: aaa ",
         validate=phrase,
+        is_folded=True,
+    ),
+    Rule(
+        name="recovery-codes",
+        kind="recovery-code",
+        why="Backup codes stand in for the second factor.",
+        pattern=re.compile(
+            r"(?:recovery|backup|emergency|scratch|záložní|obnovovací|wiederherstellungs|notfall|récupération|recuperación)[ \-]?(?:codes?|kód[y]?|cod(?:es|igos)?)\b[^\n]{0,40}?(?:[:=]|\bis|\bare|\bje|\bjsou)?[ \t]{0,4}(?:\r?\n){0,2}"
+            r"(?P<s>(?:[ \t>*\-`]{0,6}(?:\d{4}[ ]?\d{4}|(?=[a-z\-]{0,12}\d)[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,3})(?:[ ,;\t`]{0,3}\r?\n?)){1,24}+)"
+        ),
+        gate=gate(
+            "recovery backup emergency scratch lo obnovovac wiederherstellungs wiederherstellungscodes notfall notfallcodes cup recuperaci"
+        ),
+        finds=(
+            "recovery codes: ⟦k{lower:4}-b{lower:4}⟧",
+            "backup code ⟦{digits:8}⟧",
+            "záložní kódy:\n⟦{digits:8}\n{digits:8}⟧",
+        ),
+        leaves=(
+            "keep your recovery codes in a safe place",
+            "backup code is in src/backup.py",
+            "backup codes: 10 of them",
+        ),
+        worst="backup code ",
+        validate=codes,
         is_folded=True,
     ),
 )

@@ -14,7 +14,12 @@ RULES: Final[tuple[Rule, ...]] = (
         r"(?:(?:[sr]k|ak|api|key|secret|tok|token|access|prv|priv|private|sec)_(?:live|test|prod|production|sandbox|dev|stag(?:e|ing)|eu|us)_|whsec_|re_(?=[A-Za-z0-9]{8}_))"
         r"(?P<b>[A-Za-z0-9_+/=]{14,}+)",
         gate("whsec", "_live_", "_test_", "_prod", "_sandbox_", "re_"),
-        ("STRIPE=⟦sk_live_{alnum:24}⟧", "⟦rk_test_{alnum:99}⟧", "hook ⟦whsec_{alnum:32}⟧", "resend ⟦re_{alnum:8}_{alnum:24}⟧"),
+        (
+            "STRIPE=⟦sk_live_{alnum:24}⟧",
+            "⟦rk_test_{alnum:99}⟧",
+            "hook ⟦whsec_{alnum:32}⟧",
+            "resend ⟦re_{alnum:8}_{alnum:24}⟧",
+        ),
         ("stripe: sk_test_your_key", "whsec_...", "pk_live_{alnum:24}", "api_test_helpers_module_name"),
         first="skratpw",
         worst="sk_live_",
@@ -26,8 +31,18 @@ RULES: Final[tuple[Rule, ...]] = (
         r"rzp_(?:live|test)_|FLWSECK(?:_TEST)?-|(?:live|sandbox)_(?=[A-Za-z0-9_\-]{40}\b)|access-(?:sandbox|development|production)-|shippo_(?:live|test)_|EZ[AT]K|lob_)"
         r"(?P<b>[A-Za-z0-9_\-]{14,}+)",
         gate("sq live test rzp flwseck sandbox access shippo lob", "access_token$", heads="eaaa aqe ezak eztk"),
-        ("square ⟦sq0csp-{url64:43}⟧", "mollie: ⟦live_{alnum:30}⟧", "⟦rzp_live_{alnum:14}⟧", "plaid ⟦access-sandbox-{uuid}⟧", "⟦EZAK{alnum:54}⟧"),
-        ("live_streaming_settings_for_the_meeting_room", "test_password_is_never_logged_anywhere", "access-production-database-readonly"),
+        (
+            "square ⟦sq0csp-{url64:43}⟧",
+            "mollie: ⟦live_{alnum:30}⟧",
+            "⟦rzp_live_{alnum:14}⟧",
+            "plaid ⟦access-sandbox-{uuid}⟧",
+            "⟦EZAK{alnum:54}⟧",
+        ),
+        (
+            "live_streaming_settings_for_the_meeting_room",
+            "test_password_is_never_logged_anywhere",
+            "access-production-database-readonly",
+        ),
         worst="sq0csp-",
     ),
     token(
@@ -35,8 +50,17 @@ RULES: Final[tuple[Rule, ...]] = (
         "OpenAI, Anthropic, OpenRouter, DeepSeek, Stability and whoever else begins with sk-.",
         r"sk-(?:ant-(?:[a-z]{2,6}\d{2}-)?|proj-|svcacct-|admin-|None-|or-v1-|lf-|[a-z]{2,10}-)?(?P<b>[A-Za-z0-9_\-]{20,}+)",
         gate("sk"),
-        ("OPENAI_API_KEY=⟦sk-{alnum:20}T3BlbkFJ{alnum:20}⟧", "⟦sk-proj-{url64:74}T3BlbkFJ{url64:74}⟧", "use ⟦sk-ant-api03-{url64:93}AA⟧ for now"),
-        ("task-notification", "risk-assessment-summary-template", "OPENAI_API_KEY=sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "sk-learn-contrib-estimators-page"),
+        (
+            "OPENAI_API_KEY=⟦sk-{alnum:20}T3BlbkFJ{alnum:20}⟧",
+            "⟦sk-proj-{url64:74}T3BlbkFJ{url64:74}⟧",
+            "use ⟦sk-ant-api03-{url64:93}AA⟧ for now",
+        ),
+        (
+            "task-notification",
+            "risk-assessment-summary-template",
+            "OPENAI_API_KEY=sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            "sk-learn-contrib-estimators-page",
+        ),
         worst="sk-",
         kind="ai-api-key",
     ),
@@ -45,9 +69,30 @@ RULES: Final[tuple[Rule, ...]] = (
         "Prefixes of other AI services: Hugging Face, Groq, xAI, Replicate, Perplexity, Fireworks, LangSmith, Pinecone, Cerebras, NVIDIA, Tavily, Firecrawl.",
         r"(?:hf_|api_org_|gsk_|xai-|r8_|pplx-|fw_|lsv2_(?:pt|sk)_|ls__|pcsk_|csk-|nvapi-|tvly-(?:dev-|prod-)?|fc-|tgp_v1_|jina_|voyage_?|cohere_|sk_(?=[a-f0-9]{40,})|"
         r"wandb_v1_|key_(?=[a-f0-9]{40})|e2b_|exa_|luma-|together_|AQ\.Ab8RN6|sk-lf-|pk-lf-)(?P<b>[A-Za-z0-9_\-]{24,}+)",
-        gate("hf gsk xai pplx fw lsv ls pcsk csk nvapi tvly fc tgp jina voyage wandb exa luma together cohere", "api_org_", "aq.ab8rn6", "r8_", "e2b_", "key_", "sk_", "sk-lf-", run=24),
-        ("hf_token = ⟦hf_{mixed:34}⟧", "GROQ=⟦gsk_{alnum:52}⟧", "⟦r8_{alnum:37}⟧", "⟦nvapi-{url64:64}⟧", "elevenlabs ⟦sk_{hex:48}⟧"),
-        ("hf_transfer enabled", "fw_update_manager_service_restart", "pa-ckage-manager-is-not-a-key-today", "co-operative-working-group-meeting"),
+        gate(
+            "hf gsk xai pplx fw lsv ls pcsk csk nvapi tvly fc tgp jina voyage wandb exa luma together cohere",
+            "api_org_",
+            "aq.ab8rn6",
+            "r8_",
+            "e2b_",
+            "key_",
+            "sk_",
+            "sk-lf-",
+            run=24,
+        ),
+        (
+            "hf_token = ⟦hf_{mixed:34}⟧",
+            "GROQ=⟦gsk_{alnum:52}⟧",
+            "⟦r8_{alnum:37}⟧",
+            "⟦nvapi-{url64:64}⟧",
+            "elevenlabs ⟦sk_{hex:48}⟧",
+        ),
+        (
+            "hf_transfer enabled",
+            "fw_update_manager_service_restart",
+            "pa-ckage-manager-is-not-a-key-today",
+            "co-operative-working-group-meeting",
+        ),
         worst="hf_",
         kind="ai-api-key",
         validate=drawn(24),
@@ -57,7 +102,11 @@ RULES: Final[tuple[Rule, ...]] = (
         "SendGrid, Mailgun, Mailchimp, Brevo, Postmark-like, MailerSend, Mailjet-like services: whoever has one sends in your name.",
         r"(?:SG\.(?P<b>[A-Za-z0-9_\-]{16,30}\.[A-Za-z0-9_\-]{16,80}+)|key-[a-f0-9]{32}(?![A-Za-z0-9])|xkeysib-[a-f0-9]{40,80}(?:-[A-Za-z0-9]{10,24})?|xsmtpsib-[a-f0-9]{40,80}(?:-[A-Za-z0-9]{10,24})?|mlsn\.[a-f0-9]{40,80}|sib-[a-f0-9]{40,80})",
         gate("xkeysib xsmtpsib mlsn sib", "sg.", "key-"),
-        ("SENDGRID_API_KEY: ⟦SG.{url64:22}.{url64:43}⟧", "curl --user 'api:⟦key-{hex:32}⟧' https://api.example.org", "brevo ⟦xkeysib-{hex:64}-{alnum:16}⟧"),
+        (
+            "SENDGRID_API_KEY: ⟦SG.{url64:22}.{url64:43}⟧",
+            "curl --user 'api:⟦key-{hex:32}⟧' https://api.example.org",
+            "brevo ⟦xkeysib-{hex:64}-{alnum:16}⟧",
+        ),
         ("SG.1 episode list", "key-value store", "{hex:32}.js"),
         first="Skxms",
         worst="SG.",
@@ -67,7 +116,9 @@ RULES: Final[tuple[Rule, ...]] = (
         name="mail-key",
         kind="mail-key",
         why="Keys of Mailchimp and the newer ones of Mailgun: hex digits with an ending of their own.",
-        pattern=re.compile(r"(?P<s>[a-f0-9]{32}-(?<![0-9A-Za-z_].{33})(?:us\d{1,2}|[a-f0-9]{8}-[a-f0-9]{8})(?![A-Za-z0-9\-]))"),
+        pattern=re.compile(
+            r"(?P<s>[a-f0-9]{32}-(?<![0-9A-Za-z_].{33})(?:us\d{1,2}|[a-f0-9]{8}-[a-f0-9]{8})(?![A-Za-z0-9\-]))"
+        ),
         gate=gate("us", "-", run=40),
         finds=("mailchimp ⟦{hex:32}-us14⟧", "⟦{hex:32}-{hex:8}-{hex:8}⟧"),
         leaves=("{hex:32}-suffix",),
@@ -79,8 +130,15 @@ RULES: Final[tuple[Rule, ...]] = (
         "Grafana, Sentry, New Relic, Dynatrace, Honeycomb, PagerDuty, Datadog PATs, Rollbar-like.",
         r"(?:gl(?:sa|c)_(?=[A-Za-z0-9+/=_])|sntry[suix]_|NR(?:AK|AA|JS|II|IQ|RA|BR)-|NRAK|dt0[a-z]\d{2}\.[A-Z0-9]{20,30}\.|hc(?:aik|bik|xik|alk|xmk|amk)_|ddpat_|ddapp_|pdus\+_|phx_|ph[ascr]_|lgr_|"
         r"hcik_|logfire_|chronitor_|ingest_|axiom_|xa[ap]t-|phc_|rbr_|bsg_|inst_)(?P<b>[A-Za-z0-9_\-+/=.]{16,}+)",
-        gate("glsa glc sntrys sntryu sntryi sntryx nrak nraa nrjs nrii nriq nrra nrbr dt hcaik hcbik hcxik hcalk ddpat ddapp pdus phx pha phs phr lgr hcik xaat xapt"),
-        ("SENTRY_AUTH_TOKEN: ⟦sntryu_{hex:64}⟧", "grafana ⟦glsa_{alnum:32}_{hex:8}⟧", "⟦NRAK-{upper:27}⟧", "⟦dt0c01.{upper:24}.{upper:64}⟧"),
+        gate(
+            "glsa glc sntrys sntryu sntryi sntryx nrak nraa nrjs nrii nriq nrra nrbr dt hcaik hcbik hcxik hcalk ddpat ddapp pdus phx pha phs phr lgr hcik xaat xapt"
+        ),
+        (
+            "SENTRY_AUTH_TOKEN: ⟦sntryu_{hex:64}⟧",
+            "grafana ⟦glsa_{alnum:32}_{hex:8}⟧",
+            "⟦NRAK-{upper:27}⟧",
+            "⟦dt0c01.{upper:24}.{upper:64}⟧",
+        ),
         ("NRAK-... keys are listed there", "phx_router_scope_helpers_enabled"),
         worst="glsa_",
         validate=checked(is_grafana_checked, 14),
@@ -109,9 +167,29 @@ RULES: Final[tuple[Rule, ...]] = (
         r"(?:PMAK-|tfp_|sk\.eyJ1|pul-|zpka_|sdk-(?=[a-f0-9]{8}-)|api-(?=[a-f0-9]{8}-)|mob-(?=[a-f0-9]{8}-)|fio-u-|ion_|aio_|duffel_(?:test|live)_|rdme_|pnu_|API-(?=[A-Z0-9]{25,})|"
         r"cr_|CMRA|dop_|easypost_|shippo_|LA-|sgp_(?:[a-f0-9]{8,16}_|local_)?|slk_|ubp_|apify_api_|nb_|retool_|mgp_|ws_sk_|plane_api_|clojars_|cal_live_|attio_|intercom_|sm_|rpa_|sonic_|"
         r"sec_|eat_|op_|stk_|ctp_|cfp_|sess-|pat_|cpk_|kl_|syncfusion_|zb_|atk_|apk_|mcp_|prm_|gsecret_)(?P<b>[A-Za-z0-9_\-.]{24,}+)",
-        gate("pmak tfp pul zpka sdk mob fio ion aio duffel rdme pnu cmra easypost sgp apify retool mgp plane attio rpa stk ctp sess cpk atk apk mcp", "ubp_", "sk.eyj1", "api-", "la-", "cal_", "sec_", "pat_", run=24),
-        ("⟦PMAK-{hex:24}-{hex:34}⟧", "PULUMI=⟦pul-{hex:40}⟧", "⟦duffel_live_{url64:43}⟧", "sourcegraph ⟦sgp_{hex:40}⟧", "apify ⟦apify_api_{alnum:36}⟧"),
-        ("pat_matching_in_ruby_three_dot_one", "sec_audit_report_generator_settings", "api-gateway-deployment-guide-2026"),
+        gate(
+            "pmak tfp pul zpka sdk mob fio ion aio duffel rdme pnu cmra easypost sgp apify retool mgp plane attio rpa stk ctp sess cpk atk apk mcp",
+            "ubp_",
+            "sk.eyj1",
+            "api-",
+            "la-",
+            "cal_",
+            "sec_",
+            "pat_",
+            run=24,
+        ),
+        (
+            "⟦PMAK-{hex:24}-{hex:34}⟧",
+            "PULUMI=⟦pul-{hex:40}⟧",
+            "⟦duffel_live_{url64:43}⟧",
+            "sourcegraph ⟦sgp_{hex:40}⟧",
+            "apify ⟦apify_api_{alnum:36}⟧",
+        ),
+        (
+            "pat_matching_in_ruby_three_dot_one",
+            "sec_audit_report_generator_settings",
+            "api-gateway-deployment-guide-2026",
+        ),
         worst="PMAK-",
         validate=drawn(24),
     ),

@@ -44,11 +44,18 @@ def userinfo(match: re.Match[str], text: str) -> Spans:
     further = re.compile(r"[^\s\"'<>`‹›/?#]{1,128}@(?=[\w\[])").match(text, end + 1)
     if further:
         value, end = text[start : further.end() - 1], further.end() - 1
-    if user.startswith("$") and "$" in value or value.lower() in DUMMY_PASSWORDS or value.lower() == user.lower() == "user":
+    if (
+        user.startswith("$")
+        and "$" in value
+        or value.lower() in DUMMY_PASSWORDS
+        or value.lower() == user.lower() == "user"
+    ):
         return NOTHING
     if value == "x-oauth-basic" or value in ("x", "X", "@"):
         return token_user(text, found.span("user"))
-    if is_placeholder(value, quoted=True) or (value.startswith("%") and is_placeholder(value.replace("%2A", "*"), quoted=True)):
+    if is_placeholder(value, quoted=True) or (
+        value.startswith("%") and is_placeholder(value.replace("%2A", "*"), quoted=True)
+    ):
         return NOTHING
     if value.startswith((":", ",")) or set(value) <= set(":/@.,"):
         return NOTHING
@@ -120,14 +127,20 @@ RULES: Final[tuple[Rule, ...]] = (
             r"deadmanssnitch\.com/|nosnch\.in/|betteruptime\.com/api/v1/heartbeat/|uptime\.betterstack\.com/api/v1/heartbeat/|cronitor\.link/p/)"
             r"(?P<s>[A-Za-z0-9_\-:]{8,}+(?:/[A-Za-z0-9_\-]{12,}+){0,3}+)"
         ),
-        gate=gate("hooks hook webhook webhooks webhookb ifttt hc pipedream pagerduty victorops opsgenie googleapis telegram ntfy requestbin deploy deadmanssnitch nosnch heartbeat cronitor"),
+        gate=gate(
+            "hooks hook webhook webhooks webhookb ifttt hc pipedream pagerduty victorops opsgenie googleapis telegram ntfy requestbin deploy deadmanssnitch nosnch heartbeat cronitor"
+        ),
         finds=(
             "post to https://hooks.slack.com/services/T{upper:10}/B{upper:10}/⟦{alnum:24}⟧",
             "`https://discordapp.com/api/webhooks/{digits:19}/⟦{url64:68}⟧` posts",
             "https://hooks.zapier.com/hooks/catch/{digits:7}/⟦{lower:12}7a⟧/",
             "https://acme.webhook.office.com/webhookb2/{uuid}@{uuid}/IncomingWebhook/⟦{hex:32}/{uuid}⟧",
         ),
-        leaves=("https://hooks.slack.com/services/...", "https://discord.com/api/webhooks/<id>/<token>", "see https://webhook.site/docs"),
+        leaves=(
+            "https://hooks.slack.com/services/...",
+            "https://discord.com/api/webhooks/<id>/<token>",
+            "see https://webhook.site/docs",
+        ),
         worst="hooks.slack.com/services/TAAAAAA/",
         validate=hook,
     ),
@@ -139,8 +152,17 @@ RULES: Final[tuple[Rule, ...]] = (
             r"/(?:(?:in(?:coming|bound)?[_\-]?)?(?:web)?hooks?(?:-test|-in|s)?|webhookb?2?|trigger|triggers|push|heartbeat|ping|deploy-?hook)/(?:[a-z0-9]{1,3}/)?(?:[A-Za-z0-9]{8,20}/)?(?P<s>[A-Za-z0-9_\-]{16,}+)(?![A-Za-z0-9_\-.]{0,40}\.(?:md|html?|png|jpg|svg|go|py|js|ts|php)\b)"
         ),
         gate=gate("hook hooks webhook webhooks webhookb trigger triggers push ping heartbeat", run=16),
-        finds=("https://chat.example.org/hooks/⟦{lower:26}⟧", "curl https://n8n.example.org/webhook/⟦{uuid}⟧", "(https://hookshot.example.org/webhook/⟦{alnum:32}⟧)"),
-        leaves=("POST /webhook/{id}", "https://example.org/webhooks", "https://docs.example.org/hooks/incoming-webhooks-for-teams", "/hooks/pre-receive-hook-2"),
+        finds=(
+            "https://chat.example.org/hooks/⟦{lower:26}⟧",
+            "curl https://n8n.example.org/webhook/⟦{uuid}⟧",
+            "(https://hookshot.example.org/webhook/⟦{alnum:32}⟧)",
+        ),
+        leaves=(
+            "POST /webhook/{id}",
+            "https://example.org/webhooks",
+            "https://docs.example.org/hooks/incoming-webhooks-for-teams",
+            "/hooks/pre-receive-hook-2",
+        ),
         worst="/hooks/aaaaaaaa/",
         validate=hook,
     ),
@@ -152,9 +174,18 @@ RULES: Final[tuple[Rule, ...]] = (
             r"/(?:private-(?=[0-9a-f]{20})|(?:reset[_\-]?password|password[_\-]?reset|password/reset|reset|magic[_\-]?link|magic|login[_\-]?link|one[_\-]?time(?:[_\-]?login)?|user/reset/\d{1,9}/\d{9,11}|"
             r"unsubscribe_never|confirm[_\-]?email|verify[_\-]?email|activate|activation|accept[_\-]?invite|invitations?|ical|feeds?/private|calendars?/private|rss/private|secret|token|api[_\-]?key)/)(?P<s>[A-Za-z0-9_\-]{20,}+(?:\.[A-Za-z0-9_\-]{20,}+)*)"
         ),
-        gate=gate("private reset magic magiclink loginlink link time onetime confirm verify activate activation invite invitation invitations ical secret token key apikey resetpassword passwordreset", run=16),
-        finds=("https://calendar.example.org/ical/a%40b.org/private-⟦{hex:32}⟧/basic.ics", "https://example.org/password/reset/⟦{alnum:40}⟧"),
-        leaves=("https://example.org/reset/how-to-reset-your-own-password", "https://example.org/token/documentation-of-all-of-them"),
+        gate=gate(
+            "private reset magic magiclink loginlink link time onetime confirm verify activate activation invite invitation invitations ical secret token key apikey resetpassword passwordreset",
+            run=16,
+        ),
+        finds=(
+            "https://calendar.example.org/ical/a%40b.org/private-⟦{hex:32}⟧/basic.ics",
+            "https://example.org/password/reset/⟦{alnum:40}⟧",
+        ),
+        leaves=(
+            "https://example.org/reset/how-to-reset-your-own-password",
+            "https://example.org/token/documentation-of-all-of-them",
+        ),
         worst="/reset/",
         validate=hook,
     ),
@@ -165,11 +196,22 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(r":(?:\\?/){2}"),
         gate=gate("", "://", ":\\/\\/"),
         finds=(
-            "postgres://app:⟦{weak}⟧@db.example.net/app", "redis://:⟦{alnum:16}⟧@cache:6379/0", "mongodb+srv://jana:⟦{alnum:12}⟧@m1.example.net,m2.example.net/admin",
-            "amqps://svc:⟦o8r%23bQX8vv⟧@mq/prod", "git clone https://x-access-token:⟦{lower:40}⟧@git.example.org/a.git", "mysql://root:⟦p@ss{alnum:8}⟧@127.0.0.1/db",
+            "postgres://app:⟦{weak}⟧@db.example.net/app",
+            "redis://:⟦{alnum:16}⟧@cache:6379/0",
+            "mongodb+srv://jana:⟦{alnum:12}⟧@m1.example.net,m2.example.net/admin",
+            "amqps://svc:⟦o8r%23bQX8vv⟧@mq/prod",
+            "git clone https://x-access-token:⟦{lower:40}⟧@git.example.org/a.git",
+            "mysql://root:⟦p@ss{alnum:8}⟧@127.0.0.1/db",
         ),
-        leaves=("postgres://db.example.net:5432/app", "https://maps.example.org/@50.0875,14.4213,15z", "http://localhost:8080/@vite/client", "https://user:pass@host/", "https://oauth2:$TOKEN@git.example.org/app.git",
-                "ssh://git@git.example.org:2222/team/app.git", "postgres://app:‹redacted:password›@db/app"),
+        leaves=(
+            "postgres://db.example.net:5432/app",
+            "https://maps.example.org/@50.0875,14.4213,15z",
+            "http://localhost:8080/@vite/client",
+            "https://user:pass@host/",
+            "https://oauth2:$TOKEN@git.example.org/app.git",
+            "ssh://git@git.example.org:2222/team/app.git",
+            "postgres://app:‹redacted:password›@db/app",
+        ),
         worst="a://a:",
         validate=userinfo,
         is_anchored=True,
@@ -190,10 +232,17 @@ RULES: Final[tuple[Rule, ...]] = (
         name="bare-userinfo",
         kind="url-password",
         why="user:password@host:port without a scheme, as proxies and connection strings are pasted.",
-        pattern=re.compile(r"(?<![\w./:@%\-!#$])(?P<user>[A-Za-z][\w.\-]{0,40}+):(?P<s>[^\s:@/\"'<>`‹›(){}\[\]]{6,64})@(?=(?:[A-Za-z0-9\-]{1,63}\.){1,5}[A-Za-z0-9]{1,24}|localhost)"),
+        pattern=re.compile(
+            r"(?<![\w./:@%\-!#$])(?P<user>[A-Za-z][\w.\-]{0,40}+):(?P<s>[^\s:@/\"'<>`‹›(){}\[\]]{6,64})@(?=(?:[A-Za-z0-9\-]{1,63}\.){1,5}[A-Za-z0-9]{1,24}|localhost)"
+        ),
         gate=gate("", "@"),
         finds=("proxy: deploy:⟦{chosen}⟧@proxy.example.org:3128",),
-        leaves=("@bot:example.org: hello", "mailto:jana.novak@example.org", "matrix:u/bot2:x@example.org", "cc:first2last@example.org"),
+        leaves=(
+            "@bot:example.org: hello",
+            "mailto:jana.novak@example.org",
+            "matrix:u/bot2:x@example.org",
+            "cc:first2last@example.org",
+        ),
         worst="a:",
         validate=bare_userinfo,
     ),
@@ -201,10 +250,15 @@ RULES: Final[tuple[Rule, ...]] = (
         name="otpauth",
         kind="totp-secret",
         why="The seed of a second factor.",
-        pattern=re.compile(r"otpauth(?:-migration)?://[^\s\"'<>`]{0,300}?(?:secret|data)=(?P<s>[A-Za-z2-7%+/=_\-0-9]{8,}+)", re.I),
+        pattern=re.compile(
+            r"otpauth(?:-migration)?://[^\s\"'<>`]{0,300}?(?:secret|data)=(?P<s>[A-Za-z2-7%+/=_\-0-9]{8,}+)", re.I
+        ),
         gate=gate("otpauth"),
         finds=("otpauth://totp/Example:jana%40example.org?secret=⟦{base32:32}⟧&issuer=Example",),
-        leaves=("otpauth://totp/Example:alice?secret=<SECRET>&issuer=Example", "otpauth://totp/ACME?secret=YOUR_SECRET_HERE"),
+        leaves=(
+            "otpauth://totp/Example:alice?secret=<SECRET>&issuer=Example",
+            "otpauth://totp/ACME?secret=YOUR_SECRET_HERE",
+        ),
         worst="otpauth://",
         validate=not_placeholder,
     ),
@@ -223,14 +277,25 @@ RULES: Final[tuple[Rule, ...]] = (
         name="url-parameter",
         kind="url-secret",
         why="Signed addresses and keys in parameters; whoever has the link is let in.",
-        pattern=re.compile(r"[?&;#](?:amp;)?(?P<name>[a-z][a-z0-9_.\-]{0,39}+)(?:=|%3d)(?P<s>[^\s&#\"'<>`‹›)(\]}|;\\,]{4,}+)"),
+        pattern=re.compile(
+            r"[?&;#](?:amp;)?(?P<name>[a-z][a-z0-9_.\-]{0,39}+)(?:=|%3d)(?P<s>[^\s&#\"'<>`‹›)(\]}|;\\,]{4,}+)"
+        ),
         gate=gate("jsessionid", "?", "&"),
         finds=(
-            "https://x.blob.example.net/b/db.dump?sv=2022-11-02&sp=rl&sig=⟦XLm{alnum:37}%3D⟧", "GET /v1/report?token=⟦{hex:32}⟧ HTTP/1.1", "https://api.example.com/feed.ics?format=json&key=⟦{alnum:40}⟧",
-            '<a href="https://api.example.com/rss?password=⟦{alnum:20}⟧&amp;x=1">', "https://s3.example.org/a?X-Amz-Signature=⟦{hex:64}⟧",
+            "https://x.blob.example.net/b/db.dump?sv=2022-11-02&sp=rl&sig=⟦XLm{alnum:37}%3D⟧",
+            "GET /v1/report?token=⟦{hex:32}⟧ HTTP/1.1",
+            "https://api.example.com/feed.ics?format=json&key=⟦{alnum:40}⟧",
+            '<a href="https://api.example.com/rss?password=⟦{alnum:20}⟧&amp;x=1">',
+            "https://s3.example.org/a?X-Amz-Signature=⟦{hex:64}⟧",
         ),
-        leaves=("https://example.org/feed?token=TOKEN", "https://example.com/watch?v=dQw4w9WgXcQ&list=PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf", "?api_key={api_key}", "/sync?timeout=30000&since=s123_456_7_8_9",
-                "?crid=OR57O2YW9P6RL&keywords=usb+cable", "&key=name&code=200"),
+        leaves=(
+            "https://example.org/feed?token=TOKEN",
+            "https://example.com/watch?v=dQw4w9WgXcQ&list=PLrAXtmErZgOeiKm4sgNOknGvNjby9efdf",
+            "?api_key={api_key}",
+            "/sync?timeout=30000&since=s123_456_7_8_9",
+            "?crid=OR57O2YW9P6RL&keywords=usb+cable",
+            "&key=name&code=200",
+        ),
         worst="?token=",
         validate=query,
         is_folded=True,
