@@ -9,12 +9,13 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from json import dumps, loads
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import aiosqlite
 
 from index.errors import ReindexNeededError, StoreError
 from index.model import NO_EMBEDDER, Corpus, Cursor, Fingerprint, SourceId, corpus_of
+from index.store import forges
 from index.store.driver import DatabaseError, open_file
 from index.store.schema import STEPS
 
@@ -86,17 +87,13 @@ class Store:
 
     async def sources(self) -> list[Source]:
         """All known sources, by key."""
-        async with self.connection.execute(
-            "SELECT source_key, id, corpus, label, is_public, is_hidden, position, tried_ms, succeeded_ms, fault"
-            " FROM source ORDER BY source_key"
-        ) as rows:
-            return [
-                Source(row[0], SourceId(row[1]), Corpus(row[2]), row[3], bool(row[4]), bool(row[5]), *row[6:])
-                async for row in rows
-            ]
+        async with self.connection.execute(f"SELECT {_SOURCE} FROM source ORDER BY source_key") as rows:
+            return [_source(tuple(row)) async for row in rows]
 
     async def source(self, source: SourceId) -> Source | None:
-        return next((known for known in await self.sources() if known.id == source), None)
+        async with self.connection.execute(f"SELECT {_SOURCE} FROM source WHERE id = ?", (source,)) as rows:
+            row = await rows.fetchone()
+        return None if row is None else _source(tuple(row))
 
     async def register(self, source: SourceId, *, label: str, is_public: bool) -> int:
         """The key of a source, new or known; label and visibility become the given ones. Inside a transaction."""
@@ -133,6 +130,7 @@ class Store:
 
     async def forget(self, source: SourceId) -> None:
         """Drop the record of a source whose documents are gone. Inside a transaction."""
+        await forges.forget(self.connection, source)
         await self.connection.execute(
             "DELETE FROM file_state WHERE source_key = (SELECT source_key FROM source WHERE id = ?)", (source,)
         )
@@ -154,6 +152,13 @@ class Store:
             if isinstance(error, DatabaseError):
                 raise StoreError(f"{self.name}: nothing was written: {error}") from error
             raise
+
+
+_SOURCE: Final = "source_key, id, corpus, label, is_public, is_hidden, position, tried_ms, succeeded_ms, fault"
+
+
+def _source(row: tuple[Any, ...]) -> Source:
+    return Source(row[0], SourceId(row[1]), Corpus(row[2]), row[3], bool(row[4]), bool(row[5]), *row[6:])
 
 
 async def _migrate(connection: aiosqlite.Connection, name: str) -> None:
