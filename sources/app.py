@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -178,17 +179,35 @@ def _tidied(config: Config) -> tuple[str, ...]:
 
 
 def workers(config: Config, credentials: Credentials, *, only: Sequence[str] = ()) -> "list[Worker]":
-    """A worker for each configured source, or for those named: `docs`, `repo:docs`, `notes:handbook`."""
-    made = [*_repo_workers(config, credentials), *_notes_workers(config)]
+    """A worker for each configured source, or for those named: `docs`, `repo:docs`, `notes:handbook`, `chat`."""
+    made = [*_chat_workers(config, credentials), *_repo_workers(config, credentials), *_notes_workers(config)]
     if not only:
         return made
-    chosen = [worker for worker in made if worker.source in only or worker.source.partition(":")[2] in only]
-    names = {name for worker in chosen for name in (worker.source, worker.source.partition(":")[2])}
+    chosen = [worker for worker in made if names_of(worker.source) & set(only)]
+    names = {name for worker in chosen for name in names_of(worker.source)}
     for name in only:
         if name not in names:
             known = ", ".join(sorted(worker.source for worker in made)) or "none"
             raise ConfigError(f"--source {name}: no such source is configured (there are: {known})")
     return chosen
+
+
+def names_of(source: SourceId) -> frozenset[str]:
+    """What a source may be called on the command line; all rooms together are `chat`."""
+    kind, _, name = source.partition(":")
+    return frozenset({source, name, kind} if kind == Corpus.CHAT else {source, name})
+
+
+def _chat_workers(config: Config, credentials: Credentials) -> "list[Worker]":
+    if config.chat is None:
+        return []
+    from ingest.chat.reader import open_reader
+    from ingest.chat.worker import ChatWorker
+    from ingest.scrub import scrub
+    from sources.config.chat import chat_settings, reader_token
+
+    settings = chat_settings(config.chat)
+    return [ChatWorker(settings, partial(open_reader, settings, reader_token(credentials)), scrub)]
 
 
 def _repo_workers(config: Config, credentials: Credentials) -> "list[Worker]":

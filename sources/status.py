@@ -44,6 +44,7 @@ class Status:
 def configured(config: Config) -> list[SourceId]:
     """The sources that the configuration names, in its order."""
     return [
+        *([SourceId(f"chat:{config.chat.user}")] if config.chat is not None else []),
         *(SourceId(f"repo:{repo.name}") for repo in config.repo),
         *(SourceId(f"notes:{notes.name}") for notes in config.notes),
     ]

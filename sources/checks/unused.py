@@ -13,8 +13,6 @@ async def probe(config: Config, _credentials: Credentials) -> Sequence[Finding]:
 
 def _findings(config: Config) -> Iterator[Finding]:
     remedy = "take it out, or wait for the version that does"
-    if config.chat is not None:
-        yield Finding("chat", Verdict.WARN, "is configured, and this version does not read chat yet", remedy)
     sources: list[Repo | Notes] = [*config.repo, *config.notes]
     for one in sources:
         if one.validate != Validate():

@@ -30,7 +30,7 @@ from sources.config.forms import (
 )
 from sources.config.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 
-Override = Literal["not-dm", "not-bridged"]
+Override = Literal["not-dm", "not-bridged", "was-bridged"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,10 +255,7 @@ class Notes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chat:
-    """`[chat]`: the rooms that the reader account is joined to. Without this table no chat is read.
-
-    This version checks the table and does not read chat yet; `sources check` says so.
-    """
+    """`[chat]`: the rooms that the reader account is joined to. Without it no chat is read; see docs/chat.md."""
 
     homeserver: Annotated[str, HTTP_URL, "Base URL of the reader's homeserver."]
     user: Annotated[str, USER, "The reader account; a token of another account is refused."]
@@ -283,7 +280,9 @@ class Chat:
         "Globs of user ids that bridges use, like `@_irc_*:example.org`, beside those the program knows.",
     ] = ()
     overrides: Annotated[
-        Mapping[str, Override], "Room id to a verdict that you know better: `not-dm` or `not-bridged`."
+        Mapping[str, Override],
+        "Room id to a verdict that you know better: `not-dm`, `not-bridged`, or `was-bridged` (the bridge is gone: "
+        "what is said from now on is read).",
     ] = field(default_factory=dict)
     erased_users: Annotated[
         tuple[str, ...], Each(USER), "Users whose messages are erased and stay out, here since servers do not tell."
@@ -291,8 +290,8 @@ class Chat:
     grace_ms: Annotated[
         int, DURATION, "How long a room that the reader left is kept, hidden, before it is erased; `0s`: not at all."
     ] = 24 * HOUR_MS
-    gap_ms: Annotated[int, DURATION, "A silence this long ends a window of messages."] = 30 * MINUTE_MS
-    max_window_bytes: Annotated[int, SIZE, "A window of messages is not larger than this."] = 2_000
+    gap_ms: Annotated[int, DURATION, "A silence this long ends a window of messages."] = HOUR_MS
+    max_window_bytes: Annotated[int, SIZE, "A window of messages is not larger than this."] = 1_400
     concurrency: Annotated[int, whole(1, 32), "Rooms that are read at the same time."] = 4
     timeout_ms: Annotated[int, DURATION, "For one request to the homeserver."] = 30 * SECOND_MS
 

@@ -120,8 +120,14 @@ def test_a_credential_is_tried_by_reading_it_and_never_shown(run: Check, tmp_pat
 
 
 def test_a_setting_that_this_version_does_not_use_yet_is_told(run: Check) -> None:
-    told = verdicts(run('[chat]\nhomeserver = "https://localhost:9"\nuser = "@reader:localhost"', "--json"))
-    assert told["chat"] == "warn"
+    notes = '[[notes]]\nname = "other"\nroot = "."\npaths = ["."]\n[notes.validate]\nrequired = ["title"]'
+    assert verdicts(run(notes, "--json"))["validate other"] == "warn"
+
+
+def test_a_reader_without_a_token_is_told(run: Check) -> None:
+    result = run('[chat]\nhomeserver = "https://localhost:9"\nuser = "@reader:localhost"', "--json")
+    assert verdicts(result)["chat"] == "fail"
+    assert "matrix-reader-token" in result.stdout
 
 
 def test_quiet_shows_what_fails_and_nothing_else(run: Check) -> None:
