@@ -1,0 +1,43 @@
+"""Probe of chat: whose token it is, which rooms it is in, and what of that a refresh would make. No message is read."""
+
+from collections.abc import Iterator, Sequence
+
+from index.errors import SourcesError
+from index.model import UserId
+from sources.checks.base import Finding, Verdict, failure
+from sources.config.model import Config
+from sources.credentials import Credentials
+
+
+async def probe(config: Config, credentials: Credentials) -> Sequence[Finding]:
+    if config.chat is None:
+        return []
+    from ingest.chat.reader import open_reader
+    from sources.config.chat import chat_settings, reader_token
+
+    settings = chat_settings(config.chat)
+    try:
+        async with open_reader(settings, reader_token(credentials)) as reader:
+            await reader.check_account(UserId(config.chat.user))
+            joined = await reader.joined_rooms()
+            ignored = await reader.ignored_users()
+            unresolved = [alias for alias in sorted(settings.excluded_aliases) if await reader.resolve(alias) is None]
+    except SourcesError as error:
+        return [failure("chat", error)]
+    return list(_findings(config.chat.user, len(joined), len(ignored), unresolved))
+
+
+def _findings(user: str, joined: int, ignored: int, unresolved: Sequence[str]) -> Iterator[Finding]:
+    if joined:
+        yield Finding("chat", Verdict.OK, f"{user} is in {joined} rooms")
+    else:
+        remedy = "let it join, see docs/chat.md or `sources roster`"
+        yield Finding("chat", Verdict.WARN, f"{user} is in no room", remedy)
+    if ignored:
+        remedy = "empty its ignore list"
+        yield Finding(
+            "chat ignored", Verdict.WARN, f"the reader ignores {ignored} users, whose words are missing", remedy
+        )
+    for alias in unresolved:
+        remedy = "correct it, or write the room's id"
+        yield Finding(f"chat {alias}", Verdict.WARN, "is excluded and leads to no room now", remedy)
