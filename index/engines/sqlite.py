@@ -19,23 +19,36 @@ from index.store.reading import StoredChunk, chunk_ids, chunks_by_id
 from index.store.scope import Scope, scope_of
 from index.store.store import Store
 from index.text.bm25 import Feature, coverage, scores
-from index.text.fold import tokens
+from index.text.fold import tokens, words
 from index.text.words import Keys
 
 MOST_POSTINGS: Final = 60_000
-TITLE_WEIGHT: Final = 2.0
-KEYS_WEIGHT: Final = 1.0
+EXACT_WEIGHT: Final = 0.5
+"""What a word counts where it stands as typed, beside 1 for its key."""
+TITLE_WEIGHT: Final = 4.0
+"""What the word counts more in title, headings and path."""
 PART_WEIGHT: Final = 0.5
 MOST_CONTAINING: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
+class _Sought:
+    """What is looked for of a word: its token in title and body, and keys, any of which stands for it."""
+
+    token: str | None
+    keys: tuple[str, ...]
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        return self.keys if self.token is None else (self.token, *self.keys)
+
+
+@dataclass(frozen=True, slots=True)
 class _Word:
-    """A word of the question: its tokens, its groups of keys (alternatives each), and how many postings they have."""
+    """A word of the question as typed, and how many postings stand behind it."""
 
     text: str
-    exact: tuple[str, ...]
-    groups: tuple[tuple[str, ...], ...]
+    sought: tuple[_Sought, ...]
     frequency: int
 
 
@@ -82,10 +95,10 @@ class SqliteView:
         groups += await self._of_words([term for term in query.terms if not (term.is_phrase or term.is_excluded)])
         features = [feature for group in groups for feature in group]
         visible = self._scope.visible
-        chunks, words = await postings.totals(self._connection, visible)
+        chunks, size = await postings.totals(self._connection, visible)
         keys = list({key for feature in features for key in feature.frequency})
         sizes = await postings.sizes(self._connection, keys)
-        scored = scores(features, sizes, chunks=chunks, mean_size=words / max(chunks, 1))
+        scored = scores(features, sizes, chunks=chunks, mean_size=size / max(chunks, 1))
         for term in query.terms:
             if term.is_excluded:
                 for key in await self._matching(term.text):
@@ -103,11 +116,11 @@ class SqliteView:
 
     async def _of_words(self, terms: Sequence[Term]) -> list[list[Feature]]:
         """The features of each word."""
-        words = [await self._word(text) for text in dict.fromkeys(term.text for term in terms) if tokens(text)]
+        asked = [await self._word(text) for text in dict.fromkeys(term.text for term in terms) if tokens(text)]
         groups: list[list[Feature]] = []
         spent = 0
         cache: dict[str, postings.Postings] = {}
-        for word in sorted(words, key=lambda word: word.frequency):
+        for word in sorted(asked, key=lambda word: word.frequency):
             if spent and spent + word.frequency > MOST_POSTINGS:
                 continue
             spent += word.frequency
@@ -115,33 +128,31 @@ class SqliteView:
         return groups
 
     async def _word(self, text: str) -> _Word:
-        exact = tuple(dict.fromkeys(tokens(text)))
-        groups = self._keys.query_groups(text)
+        sought = self._sought(text)
         frequency = 0
-        for token in dict.fromkeys((*exact, *(key for group in groups for key in group))):
+        for token in dict.fromkeys(token for one in sought for token in one.tokens):
             frequency += await postings.frequency(self._connection, token, self._scope.visible)
-        return _Word(text, exact, groups, frequency)
+        return _Word(text, sought, frequency)
+
+    def _sought(self, text: str) -> tuple[_Sought, ...]:
+        """`SendAsync` is one word with its own key and, beside it, those of its pieces."""
+        found: dict[_Sought, None] = {}
+        seen: set[tuple[str, ...]] = set()
+        for word in words(text):
+            whole, *pieces = self._keys.query_groups(word) or ((),)
+            found[_Sought(next(iter(tokens(word)), None), whole)] = None
+            found.update((_Sought(None, piece), None) for piece in pieces)
+            seen.update((whole, *pieces))
+        found.update((_Sought(None, group), None) for group in self._keys.query_groups(text) if group not in seen)
+        return tuple(found)
 
     async def _features(self, word: _Word, cache: dict[str, postings.Postings]) -> list[Feature]:
         if word.frequency == 0:
             return await self._features_of_part(word.text)
-        for token in dict.fromkeys((*word.exact, *(key for group in word.groups for key in group))):
+        for token in dict.fromkeys(token for one in word.sought for token in one.tokens):
             if token not in cache:
                 cache[token] = await postings.postings(self._connection, token, self._scope.visible)
-        features = []
-        for token in word.exact:
-            found = cache[token]
-            frequency = {key: float(count) for key, count in found.body.items()}
-            for key, count in found.title.items():
-                frequency[key] = frequency.get(key, 0.0) + TITLE_WEIGHT * count
-            features.append(Feature(frequency))
-        for group in word.groups:
-            by_key: dict[int, float] = {}
-            for token in group:
-                for key, count in cache[token].keys.items():
-                    by_key[key] = max(by_key.get(key, 0.0), float(count))
-            features.append(Feature(by_key, KEYS_WEIGHT))
-        return features
+        return [Feature(_frequency(one, cache)) for one in word.sought]
 
     async def _features_of_part(self, text: str) -> list[Feature]:
         """A word that stands nowhere may be the beginning or the inside of one that does."""
@@ -187,3 +198,18 @@ class SqliteView:
 
     async def stored(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
         return await chunks_by_id(self._connection, chunks)
+
+
+def _frequency(sought: _Sought, cache: dict[str, postings.Postings]) -> dict[int, float]:
+    """One frequency for a word in all its forms: judged apart, a rare form of a common word would pass for rare."""
+    found: dict[int, float] = {}
+    for key in sought.keys:
+        for chunk, count in cache[key].keys.items():
+            found[chunk] = max(found.get(chunk, 0.0), float(count))
+    if sought.token is not None:
+        as_typed = cache[sought.token]
+        for chunk, count in as_typed.body.items():
+            found[chunk] = found.get(chunk, 0.0) + EXACT_WEIGHT * count
+        for chunk, count in as_typed.title.items():
+            found[chunk] = found.get(chunk, 0.0) + EXACT_WEIGHT * TITLE_WEIGHT * count
+    return found
