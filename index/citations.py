@@ -31,7 +31,7 @@ _CITATION_IN_CODE: Final = re.compile(rf"(?<![\w)\]}}\"'])(?:{_CITATION.pattern}
 _MORE: Final = re.compile(
     r"(?:\s*(?:(?P<dash>[-–—])|[,;&+/]|(?:and|und|a)\b)\s*|\s+)\^?(?P<number>\d{1,60})(?!\d)", re.IGNORECASE
 )
-_ADDRESS: Final = re.compile(r"\b[a-z][a-z0-9+.-]{1,15}://[^\s<>\"'`|\\^{}\[\]()]+", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"\b[a-z][a-z0-9+.-]{1,15}://[^\s<>\"'`|\\^{}()\[\]［］【】⟦⟧]+", re.IGNORECASE)
 
 _SENTENCE_END: Final = re.compile(r"[.!?…][\"'”’»)*_]*\s+(?=[^\sa-zß-öø-ÿ])")
 _ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")

@@ -40,6 +40,10 @@ class EmbedderError(SourcesError):
     """No vectors could be had. Never fatal: search goes on lexically, a refresh leaves them pending."""
 
 
+class ModelError(SourcesError):
+    """The model that writes answers gave none."""
+
+
 class MatrixError(SourcesError):
     """The homeserver answered something that cannot be used, or nothing."""
 

@@ -1,0 +1,136 @@
+"""A question answered from the index: searched, the passages numbered, a model asked, its answer judged.
+
+Where the search finds nothing certain no model is asked: there is nothing that it could rest an answer on.
+"""
+
+import secrets
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from datetime import UTC
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from index.ask import Evidence, evidence, prompt, worth_asking
+from index.citations import Judged, Marker
+from index.errors import ConfigError
+from index.search import Searcher
+from index.text.query import parse
+from sources.app import open_searcher
+from sources.cli.render import citation
+from sources.config.model import Ask, Config
+from sources.config.settings import secret_reader
+from sources.credentials import Credentials
+from sources.redact import redact
+
+if TYPE_CHECKING:
+    from sources.asking.client import ChatModel, ModelSettings
+
+
+class Outcome(StrEnum):
+    ANSWERED = "answered"
+    NOTHING = "nothing"  # the sources hold nothing certain; no model was asked
+    SOURCES = "sources"  # only the passages were wanted
+    BROKEN = "broken"  # the answer broke off; what came of it is there
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An answer with everything that is needed to check it. `fault` says why it is broken."""
+
+    question: str
+    outcome: Outcome
+    passages: tuple[Evidence, ...] = ()
+    answer: Judged | None = None
+    model: str | None = None
+    notes: tuple[str, ...] = ()
+    fault: str = ""
+
+
+async def ask(
+    config: Config,
+    credentials: Credentials,
+    question: str,
+    *,
+    now_ms: int,
+    is_sources_only: bool = False,
+    limit: int | None = None,
+    say: Callable[[str], None] = lambda piece: None,
+) -> Asked:
+    """Answer from this configuration's index. `say` hears the marked answer as it arrives."""
+    if config.ask.kind == "off" and not is_sources_only:
+        raise ConfigError(
+            'ask.kind: is off, so there is no model to write an answer (set kind = "openai" with url and model, or use '
+            "`sources ask --sources-only`)"
+        )
+    async with open_searcher(config, credentials) as searcher:
+        found = await find(searcher, question, config.ask, now_ms=now_ms, limit=limit)
+        if is_sources_only or found.outcome is Outcome.NOTHING:
+            return found
+        import httpx
+
+        from sources.asking.client import ChatModel
+
+        async with httpx.AsyncClient() as client:
+            return await write(found, ChatModel(client, model_settings(config.ask, credentials)), say=say)
+
+
+def model_settings(settings: Ask, credentials: Credentials) -> "ModelSettings":
+    from sources.asking.client import ModelSettings
+
+    return ModelSettings(
+        url=settings.url or "",
+        model=settings.model or "",
+        api_key=secret_reader(credentials, settings.api_key_credential),
+        temperature=settings.temperature,
+        connect_timeout_s=settings.connect_timeout_ms / 1000,
+        silence_timeout_s=settings.silence_timeout_ms / 1000,
+        timeout_s=settings.timeout_ms / 1000,
+    )
+
+
+async def find(searcher: Searcher, question: str, settings: Ask, *, now_ms: int, limit: int | None = None) -> Asked:
+    """The passages that an answer may rest on. Raises `QueryError` for a question that cannot be asked."""
+    words = redact(parse(question, now_ms=now_ms, field="question").text)
+    found = await searcher.search([question], limit=limit or settings.passages, now_ms=now_ms)
+    hits = worth_asking(found)
+    passages = evidence(
+        hits,
+        await searcher.texts(hits) if hits else {},
+        place=lambda hit: citation(hit, zone=UTC),
+        scrub=redact,
+        max_bytes=settings.max_context_bytes,
+    )
+    outcome = Outcome.SOURCES if passages else Outcome.NOTHING
+    return Asked(words, outcome, passages, notes=found.notes)
+
+
+async def write(found: Asked, model: "ChatModel", *, say: Callable[[str], None] = lambda piece: None) -> Asked:
+    """Have the answer written and judge it while it arrives."""
+    from sources.asking.client import End
+
+    marker = Marker(count=len(found.passages), known=[passage.text for passage in found.passages])
+    marked: list[str] = []
+    end = End()
+
+    def give(piece: str) -> None:
+        if piece:
+            marked.append(piece)
+            say(piece)
+
+    asked = prompt(found.question, found.passages, mark=secrets.token_hex(8))
+    async with aclosing(model.answer(asked)) as answer:
+        async for piece in answer:
+            if isinstance(piece, End):
+                end = piece
+            else:
+                give(marker.feed(piece))
+    give(marker.finish())
+    return replace(
+        found,
+        outcome=Outcome.BROKEN if end.fault else Outcome.ANSWERED,
+        answer=marker.judged("".join(marked)),
+        model=model.name,
+        notes=(*found.notes, *([end.note] if end.note else [])),
+        fault=end.fault,
+    )
