@@ -10,15 +10,17 @@ _SHORTEST_STEM: Final = 3
 
 _NOUNS: Final = "atech atum etem ata aty ete eti etem ovi ove ech ach ich am em im um ami emi imi ama mi ou u y a e i o"
 _ADJECTIVES: Final = "ych ym ymi yma eho emu iho imu ejsi ejsich ejsim ejsimi ejsiho ejsimu ovych ovym ovymi ova ovu"
-_PRESENT: Final = "uju uji ujes uje ujeme ujete ujou at aji as ame ate it is ime ite et es eme ete ovat nout"
+_PRESENT: Final = (
+    "uju uji ujes uje ujeme ujete ujou ujme ujte ejme ejte at aji as ame ate it is ime ite et es eme ete ovat nout"
+)
 _PAST: Final = (
     "al ala alo ali aly il ila ilo ili ily el ela elo eli ely oval ovala ovalo ovali ovaly nul nula nulo nuli nuly"
 )
 # Endings of cases, persons and degrees, folded; the longest that leaves a stem is taken.
 _ENDINGS: Final = frozenset(" ".join((_NOUNS, _ADJECTIVES, _PRESENT, _PAST)).split())
 _LONGEST: Final = max(map(len, _ENDINGS))
-# What stays of a verb or its noun after the ending went: `instalovan-`, `nastaven-`.
-_STEM_ENDINGS: Final = ("ovan", "ovav", "ov", "uj")
+# What stays of a verb, its participles and its noun after the ending went: `instalovan-`, `nasledujic-`, `nastaven-`.
+_STEM_ENDINGS: Final = ("ovan", "ovav", "ujic", "ajic", "ejic", "ouc", "ov", "uj", "an", "en")
 
 
 def strip(word: str) -> str:
@@ -41,7 +43,9 @@ def _without_ending(word: str) -> str:
 
 
 def _with_plain_end(stem: str) -> str:
-    """Fleeting `e` and softened consonants undone: `tabulek` and `tabulce` become `tabulk`, as `tabulka` is."""
+    """Fleeting `e` and a softened `k` undone: `tabulek` and `tabulce` become `tabulk`, as `tabulka` is."""
     if len(stem) > _SHORTEST_STEM and stem[-2] == "e" and stem[-1] in "kc" and stem[-3] not in "aeiouy":
         stem = stem[:-2] + stem[-1]
+    if len(stem) > _SHORTEST_STEM and stem[-1] == "c":
+        stem = stem[:-1] + "k"
     return stem
