@@ -98,6 +98,11 @@ class Searcher:
         self._scrub = scrub
         self._notes = notes
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether questions are embedded; an index that has none yet gives no nearest chunks all the same."""
+        return self._embedder is not None
+
     async def search(
         self,
         texts: Sequence[str],
@@ -152,7 +157,7 @@ class Searcher:
         limit = self._settings.candidates
         async with self._engine.view(audience, query.filters) as view:
             lexical = [] if mode is Mode.VECTOR else await view.lexical(query, limit=limit)
-            nearest = [] if vector is None else await view.nearest(vector, limit=limit)
+            nearest = [] if vector is None else await view.nearest(vector, query, limit=limit)
         return _Asked(number, query, lexical, nearest)
 
     async def _candidates(self, asked: Sequence[_Asked], view: View) -> list[_Candidate]:

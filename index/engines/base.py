@@ -14,8 +14,11 @@ class View(Protocol):
     async def lexical(self, query: Query, *, limit: int) -> list[Ranked]:
         """Chunks by their words, best first. Empty means no match; an unreachable engine raises `EngineError`."""
 
-    async def nearest(self, vector: Vector, *, limit: int) -> list[Ranked]:
-        """Chunks by their best part, nearest first; `score` is the cosine."""
+    async def nearest(self, vector: Vector, query: Query, *, limit: int) -> list[Ranked]:
+        """Chunks by their best part, nearest first; `score` is the cosine.
+
+        The phrases that the query demands and the words that it excludes hold here too.
+        """
 
     async def stored(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
         """Those of the chunks that are there."""

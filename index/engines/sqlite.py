@@ -85,29 +85,23 @@ class SqliteView:
     async def lexical(self, query: Query, *, limit: int) -> list[Ranked]:
         if self._scope.is_empty:
             return []
-        groups: list[list[Feature]] = []
-        required: frozenset[int] | None = None
-        for term in query.terms:
-            if term.is_phrase and not term.is_excluded:
-                found = await self._matching(term.text)
-                required = found if required is None else required & found
-                groups.append([Feature(dict.fromkeys(found, 1.0))])
+        demanded, excluded = await self._demands(query)
+        groups = [[Feature(dict.fromkeys(found, 1.0))] for found in demanded]
         groups += await self._of_words([term for term in query.terms if not (term.is_phrase or term.is_excluded)])
         features = [feature for group in groups for feature in group]
-        visible = self._scope.visible
-        chunks, size = await postings.totals(self._connection, visible)
-        keys = list({key for feature in features for key in feature.frequency})
-        sizes = await postings.sizes(self._connection, keys)
+        chunks, size = await postings.totals(self._connection, self._scope.visible)
+        sizes = await postings.sizes(self._connection, list({key for one in features for key in one.frequency}))
         scored = scores(features, sizes, chunks=chunks, mean_size=size / max(chunks, 1))
-        for term in query.terms:
-            if term.is_excluded:
-                for key in await self._matching(term.text):
-                    scored.pop(key, None)
-        if required is not None:
-            scored = {key: score for key, score in scored.items() if key in required}
+        scored = {key: score for key, score in scored.items() if _is_allowed(key, demanded, excluded)}
         ranked = await self._ranked(scored, limit)
         covered = coverage(groups, [key for key, _ in ranked], chunks=chunks)
         return [replace(place, coverage=covered[key]) for key, place in ranked]
+
+    async def _demands(self, query: Query) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
+        """For each phrase of the query the chunks that have it, and for each excluded term those that must not."""
+        demanded = [await self._matching(term.text) for term in query.terms if term.is_phrase and not term.is_excluded]
+        excluded = [await self._matching(term.text) for term in query.terms if term.is_excluded]
+        return demanded, excluded
 
     async def _matching(self, phrase: str) -> frozenset[int]:
         if not tokens(phrase):
@@ -183,10 +177,12 @@ class SqliteView:
             return [key for key in keys if key in self._scope.keys]
         return await postings.passing(self._connection, keys, self._scope)
 
-    async def nearest(self, vector: Vector, *, limit: int) -> list[Ranked]:
+    async def nearest(self, vector: Vector, query: Query, *, limit: int) -> list[Ranked]:
         if self._scope.is_empty:
             return []
-        near = await vectors.nearest(self._connection, vector, self._scope, limit=limit)
+        demanded, excluded = await self._demands(query)
+        found = await vectors.nearest(self._connection, vector, self._scope, limit=limit)
+        near = [one for one in found if _is_allowed(one.chunk_key, demanded, excluded)]
         identities = await chunk_ids(self._connection, [one.chunk_key for one in near])
         cosines = {identities[one.chunk_key]: one.cosine for one in near if one.chunk_key in identities}
         best = sorted(cosines, key=lambda identity: (-cosines[identity], identity))
@@ -198,6 +194,10 @@ class SqliteView:
 
     async def stored(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
         return await chunks_by_id(self._connection, chunks)
+
+
+def _is_allowed(key: int, demanded: Sequence[frozenset[int]], excluded: Sequence[frozenset[int]]) -> bool:
+    return all(key in found for found in demanded) and not any(key in found for found in excluded)
 
 
 def _frequency(sought: _Sought, cache: dict[str, postings.Postings]) -> dict[int, float]:

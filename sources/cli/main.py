@@ -29,9 +29,11 @@ COMMANDS: Final = {
     "toc": Entry("sources.cli.toc", "List what is indexed: folder, file, title, tags."),
     "get": Entry("sources.cli.get", "Read a passage afresh from its source."),
     "ask": Entry("sources.cli.ask", "Answer a question from what is indexed, with citations."),
+    "bot": Entry("sources.cli.bot", "Answer !search in the rooms that [bot] lists."),
     "status": Entry("sources.cli.status", "Show what is in the index, how old it is and what it lacks."),
     "check": Entry("sources.cli.check", "Read the configuration and try everything it names."),
     "demo": Entry("sources.cli.demo", "Show the program at work: index this project, search it, clean up."),
+    "evaluate": Entry("sources.cli.evaluate", "Measure the search on questions whose answers are known."),
     "scrub": Entry(
         "sources.cli.scrub",
         "Replace credentials in text on standard input by markers such as ‹redacted:github-token›.",

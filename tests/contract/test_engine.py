@@ -54,6 +54,9 @@ def unit(*numbers: float) -> Vector:
     return Vector(struct.pack(f"<{len(numbers)}f", *(number / length for number in numbers)))
 
 
+ANY = Query("", ())
+
+
 async def lexical(bench: Bench, query: Query, audience: Audience = EVERYTHING, limit: int = 10) -> list[Ranked]:
     async with bench.engine.view(audience, query.filters) as view:
         return await view.lexical(query, limit=limit)
@@ -98,6 +101,12 @@ async def test_a_phrase_must_stand_there_and_an_excluded_word_must_not(bench: Be
     await bench.put(page("a", "new disk today"), page("b", "disk new today"), page("c", "new disk tomorrow"))
     phrase = Query("new disk", (Term("new disk", is_phrase=True), Term("today")))
     assert set(await found(bench, phrase)) == {"new disk today", "new disk tomorrow"}
+    await bench.embed(
+        {"new disk today": unit(1, 0, 0, 0), "disk new today": unit(1, 1, 0, 0), "new disk tomorrow": unit(0, 1, 0, 0)}
+    )
+    async with bench.engine.view(EVERYTHING, Filters()) as view:
+        near = await view.nearest(unit(1, 0, 0, 0), phrase, limit=5)
+    assert await texts(bench, near) == ["new disk today", "new disk tomorrow"]
     without = Query("new disk", (Term("new disk", is_phrase=True), Term("tomorrow", is_excluded=True)))
     assert await found(bench, without) == ["new disk today"]
 
@@ -147,7 +156,7 @@ async def test_a_hidden_source_is_in_no_ranking(bench: Bench) -> None:
     await bench.hide(OPS)
     assert await found(bench, words("disk")) == ["disk one"]
     async with bench.engine.view(EVERYTHING, Filters()) as view:
-        assert len(await view.nearest(unit(0, 1, 0, 0), limit=5)) == 1
+        assert len(await view.nearest(unit(0, 1, 0, 0), ANY, limit=5)) == 1
 
 
 WORD = st.sampled_from(["disk", "raid", "backup", "borg", "nightly", "server"])
@@ -192,7 +201,7 @@ async def test_the_nearest_come_first_and_a_chunk_counts_by_its_best_part(bench:
         }
     )
     async with bench.engine.view(EVERYTHING, Filters()) as view:
-        ranking = await view.nearest(unit(1, 0, 0, 0), limit=10)
+        ranking = await view.nearest(unit(1, 0, 0, 0), ANY, limit=10)
     assert await texts(bench, ranking) == ["far half near half", "middle", "opposite"]
     assert ranking[0].score == pytest.approx(1.0, abs=0.02)
     assert ranking[2].score == pytest.approx(-1.0, abs=0.05)
@@ -216,10 +225,10 @@ async def test_a_filtered_vector_ranking_is_the_filtered_exact_ranking(
         await one.embed(vectors)
         question = unit(*(random.gauss(0, 1) for _ in range(16)))
         async with one.engine.view(EVERYTHING, Filters()) as view:
-            ranking = await view.nearest(question, limit=40)
+            ranking = await view.nearest(question, ANY, limit=40)
         every = await texts(one, ranking)
         async with one.engine.view(EVERYTHING, Filters(kinds=frozenset({Kind.README}))) as view:
-            ranking = await view.nearest(question, limit=limit)
+            ranking = await view.nearest(question, ANY, limit=limit)
         some = await texts(one, ranking)
     assert some == [text for text in every if kinds[text] is Kind.README][:limit]
 
@@ -231,5 +240,5 @@ async def test_what_was_removed_is_in_no_ranking(bench: Bench) -> None:
     await bench.remove(gone)
     assert await found(bench, words("disk")) == ["disk two"]
     async with bench.engine.view(EVERYTHING, Filters()) as view:
-        assert len(await view.nearest(unit(1, 0, 0, 0), limit=5)) == 1
+        assert len(await view.nearest(unit(1, 0, 0, 0), ANY, limit=5)) == 1
         assert await view.stored([gone.chunks[0].id]) == {}
