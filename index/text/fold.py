@@ -54,13 +54,16 @@ def has_word(text: str) -> bool:
 
 
 def _as_stored(word: str) -> str:
-    lower = word.lower()
-    if lower.isascii() and word.isascii():
-        return lower
-    return unicodedata.normalize("NFC", _MARK.sub("", unicodedata.normalize("NFD", "".join(map(_simple_case, word)))))
+    if word.isascii():
+        return word.lower()
+    composed = unicodedata.normalize("NFC", word)
+    return "".join(map(_stored_letter, _MARK.sub("", composed)))
 
 
-def _simple_case(letter: str) -> str:
-    """Without case, by rules that keep one letter one letter, as SQLite's are."""
+def _stored_letter(letter: str) -> str:
+    """SQLite folds case letter by letter, and marks on letters of the Latin alphabet alone."""
+    base = unicodedata.normalize("NFD", letter)[0]
+    if base.isascii():
+        return base.lower()
     folded = letter.casefold()
-    return folded if len(folded) == 1 else letter
+    return folded if len(folded) == 1 else letter.lower()[0]
