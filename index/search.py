@@ -103,11 +103,6 @@ class Searcher:
         """Whether questions are embedded; an index that has none yet gives no nearest chunks all the same."""
         return self._embedder is not None
 
-    @property
-    def has_vectors(self) -> bool:
-        """Whether questions are embedded; an index that has none yet gives no nearest chunks all the same."""
-        return self._embedder is not None
-
     async def search(
         self,
         texts: Sequence[str],

@@ -34,7 +34,6 @@ COMMANDS: Final = {
     "check": Entry("sources.cli.check", "Read the configuration and try everything it names."),
     "demo": Entry("sources.cli.demo", "Show the program at work: index this project, search it, clean up."),
     "evaluate": Entry("sources.cli.evaluate", "Measure the search on questions whose answers are known."),
-    "evaluate": Entry("sources.cli.evaluate", "Measure the search on questions whose answers are known."),
     "scrub": Entry(
         "sources.cli.scrub",
         "Replace credentials in text on standard input by markers such as ‹redacted:github-token›.",
