@@ -6,7 +6,7 @@ Nothing else knows all subsystems. What only a refresh needs is imported when on
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from index.errors import ConfigError, EmbedderError, ReindexNeededError
 from index.model import NO_EMBEDDER, Corpus, Fingerprint, SourceId
 from index.search import Searcher, SearchSettings
 from index.store.schema import STEPS
-from index.store.store import open_store
+from index.store.store import Store, open_store
 from index.text.words import WORDS_VERSION, Keys
 from sources.config.model import Config
 from sources.config.routes import routes
@@ -70,10 +70,26 @@ def fingerprint(config: Config, identity: EmbedderIdentity | None) -> Fingerprin
     )
 
 
+@dataclass(frozen=True, slots=True)
+class OpenIndex:
+    """`keys` are those that questions are read with."""
+
+    store: Store
+    searcher: Searcher
+    keys: Keys
+
+
 @asynccontextmanager
 async def open_searcher(
     config: Config, credentials: Credentials, *, is_lexical: bool = False
 ) -> AsyncIterator[Searcher]:
+    """As `open_index`, for who only asks."""
+    async with open_index(config, credentials, is_lexical=is_lexical) as opened:
+        yield opened.searcher
+
+
+@asynccontextmanager
+async def open_index(config: Config, credentials: Credentials, *, is_lexical: bool = False) -> AsyncIterator[OpenIndex]:
     """Read-only. An embedder that cannot be had costs the vectors and leaves a note, never the search."""
     async with AsyncExitStack() as opened:
         store = await opened.enter_async_context(open_store(config.index_file, is_writer=False))
@@ -91,7 +107,9 @@ async def open_searcher(
             embedder = None
         keys = Keys(config.index.languages)
         settings = search_settings(config, embedder)
-        yield Searcher(SqliteEngine(store, keys), keys, embedder, settings, scrub=redact, notes=tuple(notes))
+        engine = SqliteEngine(store, keys)
+        searcher = Searcher(engine, keys, embedder, settings, scrub=redact, notes=tuple(notes))
+        yield OpenIndex(store, searcher, keys)
 
 
 def _check_words(config: Config, stored: Fingerprint | None) -> None:
@@ -206,7 +224,7 @@ def _chat_workers(config: Config, credentials: Credentials) -> "list[Worker]":
     from ingest.scrub import scrub
     from sources.config.chat import chat_settings, reader_token
 
-    settings = chat_settings(config.chat)
+    settings = chat_settings(config.chat, config.bot)
     return [ChatWorker(settings, partial(open_reader, settings, reader_token(credentials)), scrub)]
 
 

@@ -74,6 +74,7 @@ KNOWN: Final = (
     Credential("ask-api-key", "key of the endpoint that writes answers, which `ask.api_key_credential` names"),
     Credential("audit-alert-url", "where alerts go, as Apprise takes it, which `audit.alert_credential` names"),
     Credential("git-handbook", "user:token of a private repository over https, which `repo.credential` names"),
+    Credential("matrix-bot-token", "access token of the bot's account in [bot]"),
     Credential("matrix-reader-token", "access token of the reader account in [chat]"),
 )
 

@@ -161,3 +161,24 @@ async def document_counts(connection: aiosqlite.Connection) -> dict[int, int]:
     """Documents of each source, by its key."""
     rows = await connection.execute_fetchall("SELECT source_key, count(*) FROM document GROUP BY source_key")
     return {int(key): int(count) for key, count in rows}
+
+
+async def holds_event(connection: aiosqlite.Connection, source: SourceId, event: EventId) -> bool:
+    """Whether any window of a room holds a message; reads all of them, so ask only where the chunk is not known."""
+    rows = await connection.execute_fetchall(
+        "SELECT 1 FROM source JOIN chunk ON chunk.chunk_key BETWEEN source_key << 32 AND source_key << 32 | 4294967295,"
+        " json_each(chunk.messages) AS message"
+        " WHERE source.id = ? AND json_extract(message.value, '$[0]') = ? LIMIT 1",
+        (source, event),
+    )
+    return bool(list(rows))
+
+
+async def first_ms(connection: aiosqlite.Connection, source_key: int) -> int | None:
+    """The time of the oldest thing that the index holds of a source; None while it holds nothing."""
+    rows = list(
+        await connection.execute_fetchall(
+            "SELECT min(coalesce(first_ms, 0)) FROM document WHERE source_key = ?", (source_key,)
+        )
+    )
+    return None if rows[0][0] is None else int(rows[0][0])

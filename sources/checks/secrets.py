@@ -44,4 +44,8 @@ def needed(config: Config) -> dict[str, str]:
             names.setdefault(repo.credential, f"for repo {repo.name}")
     if config.chat is not None:
         names["matrix-reader-token"] = "for [chat]"
+    if config.bot is not None:
+        names["matrix-bot-token"] = "for [bot]"
+        if config.bot.looks_with == "reader":
+            names.setdefault("matrix-reader-token", "for [bot]")
     return names

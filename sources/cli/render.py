@@ -8,6 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from index.model import Answer, Corpus, Hit, Message, Origin, Snippet
+from index.text.passage import passage
 from matrix.links import event_link, servers_of
 from sources.cli.style import PLAIN, Style, harmless, one_line
 
@@ -53,18 +54,7 @@ def citation(hit: Hit, *, zone: tzinfo | None = None) -> str:
         if said is None:
             return f"{place}, {_when(hit.first_ms, zone)}"
         return f"{place}, {said.sender}, {_when(said.sent_ms, zone)}"
-    name = str(hit.source).partition(":")[2] or str(hit.source)
-    lines = (
-        ""
-        if hit.lines is None
-        else f":{hit.lines[0]}-{hit.lines[1]}"
-        if hit.lines[0] != hit.lines[1]
-        else f":{hit.lines[0]}"
-    )
-    trail = [part for part in (*hit.heading, hit.section, hit.paragraph) if part]
-    # Headings of a script header are its section and paragraph: each is said once.
-    steps = [part for number, part in enumerate(trail) if part not in trail[:number]]
-    return " › ".join((f"{name} {hit.path or hit.title}{lines}", *steps))
+    return passage(hit)
 
 
 def snippet_text(snippet: Snippet, style: Style) -> str:

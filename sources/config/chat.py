@@ -8,7 +8,7 @@ from ingest.chat.facts import Visibility
 from ingest.chat.gates import Override
 from ingest.chat.settings import ChatSettings
 from ingest.chat.windows import Bounds
-from sources.config.model import Chat
+from sources.config.model import Bot, Chat
 from sources.credentials import Credentials
 
 READER_TOKEN: Final = "matrix-reader-token"
@@ -20,7 +20,9 @@ _OVERRIDES: Final = {
 }
 
 
-def chat_settings(chat: Chat) -> ChatSettings:
+def chat_settings(chat: Chat, bot: Bot | None = None) -> ChatSettings:
+    """The bot's own messages are never read: it would find its answers."""
+    own = () if bot is None else (bot.user,)
     return ChatSettings(
         homeserver=chat.homeserver,
         user=UserId(chat.user),

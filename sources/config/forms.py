@@ -200,6 +200,37 @@ def _user(raw: object, _base: Path) -> str:
     return text
 
 
+_GLOB_OF_USERS: Final = re.compile(rf"@[^\s:]{{1,250}}:(?:{_SERVER})")
+
+
+def _user_glob(raw: object, _base: Path) -> str:
+    text = _text(raw, "a user id, or a glob of them")
+    if not _GLOB_OF_USERS.fullmatch(text):
+        raise FormError(f"{shown(text)} is not tied to a server", "write @name:server, or @*:server for all of one")
+    return text
+
+
+_SEEN_SOURCE: Final = re.compile(r"(?:repo|notes):[A-Za-z0-9][A-Za-z0-9._-]{0,63}|forge:[^\s:]{1,250}", re.ASCII)
+
+
+def _seen(raw: object, base: Path) -> str:
+    text = _text(raw, "what may be seen")
+    if text in ("here", "joined", "public", "forge:public", "notes:public") or _SEEN_SOURCE.fullmatch(text):
+        return text
+    try:
+        return _room(text, base)
+    except FormError:
+        remedy = 'write "here", "public", "forge:public", "notes:public", "repo:name", "notes:name", or a room'
+        raise FormError(f"{shown(text)} names nothing that could be seen", remedy) from None
+
+
+def _command(raw: object, _base: Path) -> str:
+    text = _text(raw, "a prefix of commands")
+    if any(c.isspace() for c in text) or len(text) > 40 or text.isalnum():
+        raise FormError(f"{shown(text)} cannot begin a command", 'write one word with a sign, like "!search"')
+    return text
+
+
 def _language(raw: object, _base: Path) -> str:
     from index.text.languages import KNOWN
 
@@ -263,6 +294,9 @@ FOLDER: Final = Form("a path inside the root", _folder)
 ROOM: Final = Form("a room id or alias", _room)
 ROOM_ID: Final = Form("a room id", _room_id)
 USER: Final = Form("a user id", _user)
+USERS: Final = Form("a user id, or a glob of them", _user_glob)
+SEEN: Final = Form("a room, a source, or a word for several", _seen)
+COMMAND: Final = Form("a word with a sign", _command)
 LANGUAGE: Final = Form("a language code", _language)
 MODEL: Final = Form("the name of a model, or a folder", _model)
 PREFIX: Final = Form("a text", _prefix)

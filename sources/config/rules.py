@@ -5,7 +5,22 @@ from pathlib import Path
 
 from sources.config.decode import Problem
 from sources.config.forms import ROOM_ID, FormError
-from sources.config.model import Ask, Audit, Chat, Embed, Index, Notes, Refresh, Repo, Route, Search, Validate
+from sources.config.model import (
+    Ask,
+    Audit,
+    Bot,
+    BotRoom,
+    Chat,
+    Config,
+    Embed,
+    Index,
+    Notes,
+    Refresh,
+    Repo,
+    Route,
+    Search,
+    Validate,
+)
 
 
 def contradictions(table: object) -> Iterator[Problem]:
@@ -39,6 +54,13 @@ def contradictions(table: object) -> Iterator[Problem]:
                     yield Problem(f"allowed.{name}", "allows no value", "list the values, or remove the line")
         case Chat():
             yield from _chat(table)
+        case Bot():
+            yield from _bot(table)
+        case BotRoom():
+            if "joined" in table.sees:
+                yield Problem("sees", "holds joined, which is for direct chats", 'write "here", or list rooms')
+        case Config():
+            yield from _together(table)
 
 
 def _some_time(key: str, duration_ms: int | None) -> Iterator[Problem]:
@@ -130,3 +152,27 @@ def _chat(chat: Chat) -> Iterator[Problem]:
             yield Problem(f"puppets[{number}]", "is not a glob of user ids tied to a server", remedy)
     if chat.user in chat.erased_users:
         yield Problem("erased_users", "names the reader itself", "remove it")
+
+
+def _bot(bot: Bot) -> Iterator[Problem]:
+    yield from _some_time("remember", bot.remember_ms)
+    if "here" in bot.direct_sees:
+        yield Problem("direct_sees", "holds here, and a direct chat is not indexed", 'write "joined", or list rooms')
+    if bot.beat_ms > 10_000:
+        yield Problem("beat", "keeps everyone waiting for longer than 10 s", 'write it like "500ms"')
+    if bot.user in bot.ignore:
+        yield Problem("ignore", "names the bot itself, which is ignored anyway", "remove it")
+    seen: dict[str, int] = {}
+    for number, one in enumerate(bot.room, 1):
+        if seen.setdefault(one.room, number) != number:
+            yield Problem(f"room[{number}].room", f"is room[{seen[one.room]}] again", "make them one table")
+
+
+def _together(config: Config) -> Iterator[Problem]:
+    bot, chat = config.bot, config.chat
+    if bot is None:
+        return
+    if bot.looks_with == "reader" and chat is None:
+        yield Problem("bot.looks_with", "is reader, and there is no [chat]", 'add [chat], or write "bot"')
+    if chat is not None and bot.user == chat.user:
+        yield Problem("bot.user", "is the reader of [chat]", "make an account for the bot: the reader never speaks")

@@ -1,0 +1,118 @@
+"""A hit is looked at again before it is quoted: is the message still there, and what does it say now?
+
+What is shown is the homeserver's text of this moment, scrubbed, with spoilers covered; the index only says where to
+look. What cannot be looked at is not quoted.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from bot.memory import Quote
+from bot.render import Line, Shown, day
+from bot.rooms import Rooms
+from index.errors import MatrixError
+from index.model import Corpus, EventId, Hit, Message, RoomId, Snippet, UserId
+from index.text.found import Finder
+from index.text.passage import passage
+from index.text.snippet import WIDTH, snippet
+from matrix.links import event_link, servers_of
+from matrix.shape import RawEvent
+
+log = structlog.get_logger()
+
+MOST_LINES: Final = 3  # messages that one hit shows: the one that was found, and what was said to it
+_LEAST_WIDTH: Final = 40
+_NAME_CHARS: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A message as it reads now: scrubbed, its newest valid edit applied (`edit`, None: never edited)."""
+
+    sender: UserId
+    sent_ms: int
+    text: str  # not empty
+    edit: EventId | None = None
+
+
+Hear = Callable[[RoomId, RawEvent], Heard | None]
+"""Reads an event; None for what says nothing (any more): redacted, pruned, encrypted, no words."""
+Scrub = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A hit that may be shown, with what it quotes."""
+
+    shown: Shown
+    quotes: tuple[Quote, ...]
+
+
+class Checker:
+    def __init__(self, rooms: Rooms, hear: Hear, scrub: Scrub, *, home: str) -> None:
+        """`home` is the server whose people are called by their bare names."""
+        self._rooms = rooms
+        self._hear = hear
+        self._scrub = scrub
+        self._home = home
+
+    async def look(self, room: RoomId, event: EventId) -> Heard | None:
+        """None when there is nothing to be read any more. Raises `MatrixError` when that cannot be found out."""
+        raw = await self._rooms.event(room, event)
+        return None if raw is None else self._hear(room, raw)
+
+    async def check(self, hits: Sequence[Hit], finder: Finder) -> list[Checked | None]:
+        """In the order of the hits; None for one that cannot be shown."""
+        return await asyncio.gather(*(self._check(hit, finder) for hit in hits))
+
+    async def _check(self, hit: Hit, finder: Finder) -> Checked | None:
+        if hit.corpus is not Corpus.CHAT:
+            return self._passage(hit)
+        start = hit.best_message or 0
+        said = hit.messages[start : start + MOST_LINES]
+        if hit.room is None or not said:
+            return None
+        heard = await asyncio.gather(*(self._heard(hit.room, message) for message in said))
+        best = heard[0]
+        if best is None:
+            return None
+        lines: list[Line] = []
+        quotes: list[Quote] = []
+        left = WIDTH
+        for message, now in zip(said, heard, strict=True):
+            if now is None:
+                continue
+            if lines and left < _LEAST_WIDTH:
+                break
+            words = snippet(now.text, finder, width=left if lines else WIDTH)
+            lines.append(Line(self._name(now.sender), words))
+            quotes.append(Quote(hit.source, hit.chunk, message.event, now.edit))
+            left -= len(words.text)
+        link = event_link(hit.room, said[0].event, servers_of(hit.room, (message.sender for message in hit.messages)))
+        place = ", ".join((self._name(best.sender), day(best.sent_ms), self._scrub(hit.title)))
+        return Checked(Shown(place, link, tuple(lines), hit.is_weak), tuple(quotes))
+
+    async def _heard(self, room: RoomId, message: Message) -> Heard | None:
+        try:
+            heard = await self.look(room, message.event)
+        except MatrixError as error:
+            log.info("bot.hit_not_checked", room_id=room, event_id=message.event, why=type(error).__name__)
+            return None
+        return heard if heard is not None and heard.sender == message.sender else None
+
+    def _passage(self, hit: Hit) -> Checked:
+        words = hit.snippet
+        scrubbed = self._scrub(words.text)
+        if scrubbed != words.text:  # a newer scrubber than the index was built with
+            words = Snippet(scrubbed, (), words.cut_left, words.cut_right)
+        shown = Shown(self._scrub(passage(hit)), None, (Line("", words),), hit.is_weak)
+        return Checked(shown, (Quote(hit.source, hit.chunk),))
+
+    def _name(self, user: UserId) -> str:
+        localpart, _, server = user[1:].partition(":")
+        name = localpart[:_NAME_CHARS]
+        return name if server == self._home else f"{name} ({server[:_NAME_CHARS]})"
