@@ -4,6 +4,7 @@ Nothing else knows all subsystems. What only a refresh needs is imported when on
 """
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -28,6 +29,8 @@ from sources.credentials import Credentials
 from sources.redact import redact
 
 if TYPE_CHECKING:
+    import httpx
+
     from ingest.refresh import Progress, Worker
     from ingest.report import Report
 
@@ -156,9 +159,10 @@ async def run_refresh(
     from ingest.lock import write_lock
     from ingest.refresh import Plan, Progress, refresh
 
-    made = workers(config, credentials, only=only)
-    plan = Plan(made, config.refresh.parallel, is_full=is_full, is_partial=bool(only))
     async with AsyncExitStack() as opened:
+        client = await opened.enter_async_context(_client()) if config.forge else None
+        made = workers(config, credentials, only=only, client=client)
+        plan = Plan(made, config.refresh.parallel, is_full=is_full, is_partial=bool(only))
         opened.enter_context(write_lock(config.state_dir / "refresh.lock"))
         store = await opened.enter_async_context(open_store(config.index_file, is_writer=True))
         embedder, fault = None, None
@@ -180,12 +184,20 @@ async def run_refresh(
     return report if only else replace(report, uncovered=await asyncio.to_thread(_tidied, config))
 
 
+def _client() -> "httpx.AsyncClient":
+    """For the listings of forges; loaded late, since most refreshes need none."""
+    import httpx
+
+    return httpx.AsyncClient()
+
+
 def _tidied(config: Config) -> tuple[str, ...]:
     """Drop clones that belong to no source any more; returns the folders of Markdown that no source covers."""
     if config.repo:
         from ingest.forge.clone import clone_name, forget_others
 
         forget_others(clones_folder(config), {clone_name(repo.name, repo.url) for repo in config.repo})
+    _forget_forges(clones_folder(config), {f"forge-{forge.name}" for forge in config.forge})
     if not config.notes:
         return ()
     from ingest.forge.coverage import coverage
@@ -196,9 +208,29 @@ def _tidied(config: Config) -> tuple[str, ...]:
     return tuple(f"{one.root / one.folder}: {one.count} Markdown files" for one in found)
 
 
-def workers(config: Config, credentials: Credentials, *, only: Sequence[str] = ()) -> "list[Worker]":
-    """A worker for each configured source, or for those named: `docs`, `repo:docs`, `notes:handbook`, `chat`."""
-    made = [*_chat_workers(config, credentials), *_repo_workers(config, credentials), *_notes_workers(config)]
+def _forget_forges(clones: Path, keep: set[str]) -> None:
+    for folder in clones.glob("forge-*"):
+        if folder.name not in keep and not folder.name.endswith((".git", ".lock")):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def workers(
+    config: Config,
+    credentials: Credentials,
+    *,
+    only: Sequence[str] = (),
+    client: "httpx.AsyncClient | None" = None,
+) -> "list[Worker]":
+    """A worker for each configured source, or for those named: `docs`, `repo:docs`, `notes:handbook`, `chat`.
+
+    `client` is for the listings of forges, and can only be None where none is configured.
+    """
+    made = [
+        *_chat_workers(config, credentials),
+        *_repo_workers(config, credentials),
+        *_forge_workers(config, credentials, client),
+        *_notes_workers(config),
+    ]
     if not only:
         return made
     chosen = [worker for worker in made if names_of(worker.source) & set(only)]
@@ -251,6 +283,16 @@ def _repo_workers(config: Config, credentials: Credentials) -> "list[Worker]":
         )
         for repo in config.repo
     ]
+
+
+def _forge_workers(config: Config, credentials: Credentials, client: "httpx.AsyncClient | None") -> "list[Worker]":
+    if not config.forge:
+        return []
+    if client is None:  # without workers their sources would count as no longer configured
+        raise ValueError("forges need a client")
+    from sources.config.forges import forge_worker
+
+    return [forge_worker(forge, config, credentials, client) for forge in config.forge]
 
 
 def _notes_workers(config: Config) -> "list[Worker]":

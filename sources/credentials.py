@@ -73,6 +73,7 @@ KNOWN: Final = (
     Credential("embed-api-key", "key of the embedding endpoint, which `embed.api_key_credential` names"),
     Credential("ask-api-key", "key of the endpoint that writes answers, which `ask.api_key_credential` names"),
     Credential("audit-alert-url", "where alerts go, as Apprise takes it, which `audit.alert_credential` names"),
+    Credential("forge-community", "token for a forge, which `forge.credential` names"),
     Credential("git-handbook", "user:token of a private repository over https, which `repo.credential` names"),
     Credential("matrix-bot-token", "access token of the bot's account in [bot]"),
     Credential("matrix-reader-token", "access token of the reader account in [chat]"),

@@ -46,6 +46,7 @@ def configured(config: Config) -> list[SourceId]:
     return [
         *([SourceId(f"chat:{config.chat.user}")] if config.chat is not None else []),
         *(SourceId(f"repo:{repo.name}") for repo in config.repo),
+        *(SourceId(f"forge:{forge.name}") for forge in config.forge),
         *(SourceId(f"notes:{notes.name}") for notes in config.notes),
     ]
 

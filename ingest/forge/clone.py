@@ -33,13 +33,15 @@ _FETCH: Final = (
 
 
 class Clone:
-    """`folder` holds the clones of all sources; this one's name is made of the source's name and address.
+    """`folder` holds the clones of all sources; `path_name` or, if empty, source's name and address name this one.
 
     `patience` is for short calls; a fetch that makes progress may take 30 times as long in all.
     """
 
-    def __init__(self, folder: Path, name: str, url: str, git: Git, *, about: str, patience: Patience) -> None:
-        self.path = folder / clone_name(name, url)
+    def __init__(
+        self, folder: Path, name: str, url: str, git: Git, *, about: str, patience: Patience, path_name: str = ""
+    ) -> None:
+        self.path = folder / (path_name or clone_name(name, url))
         self._patience = patience
         self._long_patience = Patience(patience.idle_s, patience.idle_s * _LONGEST)
         self._git = git

@@ -69,9 +69,11 @@ def document(
     data: bytes,
     scrub: Callable[[str], str],
     rules: Rules = Rules(),
+    identity: SourceId | None = None,
 ) -> Document | Skipped:
     """Cut one file into chunks. `path` is relative to its source, with slashes; `revision` a blob id or digest.
 
+    The document's id begins with `identity`; None: with the source, for those that are never renamed.
     Fields of front matter that had to be left out are named in `Document.faults`.
     """
     shown = shown_path(path, scrub)
@@ -90,7 +92,7 @@ def document(
     if cut is None:
         return Skipped(shown, "nothing to index: no comment at the top")
     title = scrub(cut.matter.title or cut.title or _name_as_title(shown, form)).strip()
-    document_id = id_of(source, path, scrub)
+    document_id = id_of(identity or source, path, scrub)
     chunks = _chunks(document_id, title, cut.pieces, scrub, rules.part_bytes)
     if not chunks:
         return Skipped(shown, "nothing to index: no text")

@@ -40,6 +40,7 @@ class RepoSettings:
     exclude: tuple[str, ...] = ()
     timeout_s: float = 60.0
     max_file_bytes: int = 1 << 20
+    clone: str = ""  # name of its private clone; empty: made of name and url, so that another address is another clone
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,15 @@ class Repository:
         self._digest = self._scope.digest(settings.max_file_bytes)
         self._patience = Patience(settings.timeout_s, settings.timeout_s)
         self._remote = Remote(git, settings.url, settings.branch, login, about=self.about, patience=self._patience)
-        self._clone = Clone(clones, settings.name, self._remote.url, git, about=self.about, patience=self._patience)
+        self._clone = Clone(
+            clones,
+            settings.name,
+            self._remote.url,
+            git,
+            about=self.about,
+            patience=self._patience,
+            path_name=settings.clone,
+        )
 
     async def probe(self, cursor_position: str | None = None) -> Probe:
         """Ask the remote where it is. Never raises for what the remote does: that is UNKNOWN with the error."""

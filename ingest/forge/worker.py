@@ -21,7 +21,8 @@ from ingest.writing import Batch, Writer
 
 @dataclass(frozen=True, slots=True)
 class RepoWorker:
-    """`source` is `repo:<name>`; `timeout_s` bounds the whole of it, so that a hanging remote holds nobody up."""
+    """`source` is `repo:<name>`, or a repository of a forge, whose name can change: then `identity` is what its
+    documents are known by. `timeout_s` bounds the whole of it, so that a hanging remote holds nobody up."""
 
     source: SourceId
     repository: Repository
@@ -29,6 +30,7 @@ class RepoWorker:
     timeout_s: float
     is_public: bool = False
     rules: Rules = field(default_factory=Rules)
+    identity: SourceId | None = None
 
     def owns(self, source: SourceId) -> bool:
         return source == self.source
@@ -72,8 +74,8 @@ class RepoWorker:
     async def _gone(self, batch: Batch, changes: Changes) -> list[DocumentId]:
         """By id, since the path that is stored is the scrubbed one."""
         if changes.kept is None:
-            return [id_of(self.source, path, self.scrub) for path in changes.removed]
-        kept = {id_of(self.source, path, self.scrub) for path in changes.kept}
+            return [id_of(self.identity or self.source, path, self.scrub) for path in changes.removed]
+        kept = {id_of(self.identity or self.source, path, self.scrub) for path in changes.kept}
         return [held for held in await batch.document_ids(self.source) if held not in kept]
 
     async def _write(self, batch: Batch, changes: Changes, skipped: Counter[str]) -> None:
@@ -87,9 +89,10 @@ class RepoWorker:
                     data=data,
                     scrub=self.scrub,
                     rules=self.rules,
+                    identity=self.identity,
                 )
                 if isinstance(made, Skipped):
                     skipped[made.reason] += 1
-                    await batch.remove([id_of(self.source, entry.path, self.scrub)])
+                    await batch.remove([id_of(self.identity or self.source, entry.path, self.scrub)])
                 else:
                     await batch.put(made)

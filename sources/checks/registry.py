@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from index.errors import SourcesError
-from sources.checks import chat, embedding, indexing, machine, notes, repos, secrets, unused
+from sources.checks import chat, embedding, forges, indexing, machine, notes, repos, secrets, unused
 from sources.checks.base import Finding, Probe, failure
 from sources.config.model import Config
 from sources.credentials import Credentials
@@ -16,6 +16,7 @@ PROBES: Final[Mapping[str, Probe]] = {
     "index": indexing.probe,
     "embed": embedding.probe,
     "repositories": repos.probe,
+    "forges": forges.probe,
     "notes": notes.probe,
     "chat": chat.probe,
     "unused": unused.probe,

@@ -42,6 +42,9 @@ def needed(config: Config) -> dict[str, str]:
     for repo in config.repo:
         if repo.credential:
             names.setdefault(repo.credential, f"for repo {repo.name}")
+    for forge in config.forge:
+        if forge.credential:
+            names.setdefault(forge.credential, f"for forge {forge.name}")
     if config.chat is not None:
         names["matrix-reader-token"] = "for [chat]"
     if config.bot is not None:

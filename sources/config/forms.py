@@ -157,6 +157,16 @@ def _name(raw: object, _base: Path) -> str:
     return text
 
 
+_OWNER: Final = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.][A-Za-z0-9_.-]*)*", re.ASCII)
+
+
+def _owner(raw: object, _base: Path) -> str:
+    text = _text(raw, "the name of an organisation or a user")
+    if not _OWNER.fullmatch(text) or {".", ".."} & set(text.split("/")) or len(text) > 255:
+        raise FormError(f"{shown(text)} cannot be an owner", "write the name as in its address, like community")
+    return text
+
+
 def _glob(raw: object, _base: Path) -> str:
     text = _text(raw, "a glob")
     if text.startswith("!"):
@@ -289,6 +299,7 @@ PATH: Final = Form("a path", _path)
 GIT_URL: Final = Form("a URL that git can clone, or a local path", _git_url)
 HTTP_URL: Final = Form("an http or https URL", _http_url)
 NAME: Final = Form("a name", _name)
+OWNER: Final = Form("the name of an organisation or a user", _owner)
 GLOB: Final = Form("a glob", _glob)
 FOLDER: Final = Form("a path inside the root", _folder)
 ROOM: Final = Form("a room id or alias", _room)

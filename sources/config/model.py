@@ -20,6 +20,7 @@ from sources.config.forms import (
     LANGUAGE,
     MODEL,
     NAME,
+    OWNER,
     PATH,
     PREFIX,
     ROOM,
@@ -202,13 +203,16 @@ class Log:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validate:
-    """`[repo.validate]`, `[notes.validate]`: rules for front matter. A fault stops that source before any write.
+    """`[repo.validate]`, `[notes.validate]`, `[forge.validate]`: rules for front matter. A fault stops that source.
 
-    This version checks these rules for sense and does not apply them yet; `sources check` says so.
+    What the index holds of it stays as it was, and the fault names file and field. Markdown files are held to the
+    rules; which files those are is for `include` and `exclude` to say.
     """
 
-    required: Annotated[tuple[str, ...], "Fields that each Markdown file must have."] = ()
-    allowed: Annotated[Mapping[str, tuple[str, ...]], "Field to the values it may have."] = field(default_factory=dict)
+    required: Annotated[tuple[str, ...], "Fields that each Markdown file must have, and not empty."] = ()
+    allowed: Annotated[
+        Mapping[str, tuple[str, ...]], "Field to the values it may have; of a list each. It may be missing."
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +233,56 @@ class Repo:
     exclude: Annotated[tuple[str, ...], Each(GLOB), "Files that are left out; wins over `include`."] = ()
     public: Annotated[bool, "Whether everyone may read it. The bot shows others only where they are listed."] = False
     timeout_ms: Annotated[int | None, DURATION, "For this one; default: `refresh.source_timeout`."] = None
+    max_file_bytes: Annotated[int, SIZE, "Larger files are skipped and counted."] = 1 << 20
+    sections: Annotated[
+        tuple[str, ...], "Sections of script headers; empty: PURPOSE, OPERATIONAL MODEL and the four others."
+    ] = ()
+    validate: Annotated[Validate, ""] = field(default_factory=Validate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forge:
+    """`[[forge]]`: the repositories of organisations and users of one forge, each a source of its own.
+
+    A repository that appears is read at the next refresh; one that vanishes or may not be read any more leaves the
+    index; a renamed or transferred one keeps what is indexed. docs/forges.md has more.
+    """
+
+    name: Annotated[str, NAME, "What hits and `repo:` call it, before the repository's own name."]
+    kind: Annotated[Literal["forgejo", "gitea", "github", "gitlab"], "What it runs."]
+    url: Annotated[str, HTTP_URL, "Where people see it, like `https://codeberg.org`. No credentials in it."]
+    organisations: Annotated[
+        tuple[str, ...], Each(OWNER), "Whose repositories are read; at GitLab groups, with the groups below them."
+    ] = ()
+    users: Annotated[tuple[str, ...], Each(OWNER), "Users whose repositories are read."] = ()
+    credential: Annotated[
+        str | None, NAME, "Name of the credential that holds a token: for all that is not public, and for rate limits."
+    ] = None
+    include: Annotated[
+        tuple[str, ...],
+        Each(GLOB),
+        "Only repositories that match one of these; without a `/` it is about the name, with one about `owner/name`.",
+    ] = ()
+    exclude: Annotated[tuple[str, ...], Each(GLOB), "Repositories that are left out; wins over `include`."] = ()
+    visibility: Annotated[
+        tuple[Literal["public", "internal", "private"], ...],
+        "Repositories of these are read. The bot shows only public ones to everyone.",
+    ] = ("public",)
+    leave_out: Annotated[
+        tuple[Literal["archived", "empty", "fork", "mirror", "template"], ...], "Repositories that are one of these."
+    ] = ("fork",)
+    include_files: Annotated[
+        tuple[str, ...], Each(GLOB), "In each repository only files that match one of these; as `include` of a repo."
+    ] = ()
+    exclude_files: Annotated[tuple[str, ...], Each(GLOB), "Files that are left out; wins over `include_files`."] = ()
+    parallel: Annotated[int, whole(1, 64), "Repositories of it that are contacted at the same time."] = 8
+    trust_ms: Annotated[
+        int,
+        DURATION,
+        "How long git is not asked again while the forge says that nothing was pushed; `0s`: git is always asked. "
+        "GitLab does not say it reliably, so there git is always asked.",
+    ] = 24 * HOUR_MS
+    timeout_ms: Annotated[int | None, DURATION, "For each repository; default: `refresh.source_timeout`."] = None
     max_file_bytes: Annotated[int, SIZE, "Larger files are skipped and counted."] = 1 << 20
     sections: Annotated[
         tuple[str, ...], "Sections of script headers; empty: PURPOSE, OPERATIONAL MODEL and the four others."
@@ -379,6 +433,7 @@ class Config:
     refresh: Annotated[Refresh, ""] = field(default_factory=Refresh)
     log: Annotated[Log, ""] = field(default_factory=Log)
     repo: Annotated[tuple[Repo, ...], ""] = ()
+    forge: Annotated[tuple[Forge, ...], ""] = ()
     notes: Annotated[tuple[Notes, ...], ""] = ()
     chat: Annotated[Chat | None, ""] = None
     bot: Annotated[Bot | None, ""] = None

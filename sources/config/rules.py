@@ -13,6 +13,7 @@ from sources.config.model import (
     Chat,
     Config,
     Embed,
+    Forge,
     Index,
     Notes,
     Refresh,
@@ -46,6 +47,8 @@ def contradictions(table: object) -> Iterator[Problem]:
             yield from _some_time("silence_timeout", table.silence_timeout_ms)
         case Repo():
             yield from _repo(table)
+        case Forge():
+            yield from _forge(table)
         case Notes():
             yield from _notes(table)
         case Validate():
@@ -124,6 +127,17 @@ def _repo(repo: Repo) -> Iterator[Problem]:
         or not branch
     ):
         yield Problem("branch", "cannot be the name of a branch", 'write it like "main"')
+
+
+def _forge(forge: Forge) -> Iterator[Problem]:
+    if not forge.organisations and not forge.users:
+        yield Problem("organisations", "names nobody, and neither does users", 'write it like ["community"]')
+    if not forge.visibility:
+        yield Problem("visibility", "is empty, so no repository would be read", 'write ["public"]')
+    if forge.credential is None and (hidden := [one for one in forge.visibility if one != "public"]):
+        yield Problem("visibility", f"asks for {' and '.join(hidden)}, which need a token", "add credential")
+    yield from _some_size("max_file", forge.max_file_bytes)
+    yield from _some_time("timeout", forge.timeout_ms)
 
 
 def _notes(notes: Notes) -> Iterator[Problem]:

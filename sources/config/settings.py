@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from index.embed.base import Api, EmbedSettings, Kind
 from index.errors import CredentialError
-from sources.config.model import Config, Notes, Refresh, Repo
+from sources.config.model import Config, Forge, Notes, Refresh, Repo
 from sources.credentials import Credentials
 
 if TYPE_CHECKING:
@@ -69,11 +69,11 @@ def repo_settings(repo: Repo, refresh: Refresh) -> "RepoSettings":
     )
 
 
-def source_timeout_s(repo: Repo, refresh: Refresh) -> float:
+def source_timeout_s(repo: Repo | Forge, refresh: Refresh) -> float:
     return (refresh.source_timeout_ms if repo.timeout_ms is None else repo.timeout_ms) / 1000
 
 
-def cutting_rules(repo: Repo) -> "Rules":
+def cutting_rules(repo: Repo | Forge) -> "Rules":
     from ingest.forge.documents import Rules
 
     rules = Rules(max_bytes=repo.max_file_bytes)
