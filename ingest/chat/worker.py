@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from typing import Final
 
 import structlog
 
@@ -42,7 +43,8 @@ from matrix.reading import RoomReader
 
 log = structlog.get_logger()
 
-SOURCE_PREFIX = "chat:"
+SOURCE_PREFIX: Final = "chat:"
+_BAD_REQUEST: Final = 400
 
 
 def account_source(user: UserId) -> SourceId:
@@ -183,10 +185,11 @@ class ChatWorker:
         try:
             await follow(run)
         except RefusedError as refused:
-            if refused.status != 400:
+            if refused.status != _BAD_REQUEST:
                 raise
             notes.append("the homeserver does not know our sync token any more: a new one was taken")
             await self._take_first_token(run)
+            await follow(run)  # that token may be up to two minutes old
 
 
 async def _begin_again(writer: Writer) -> None:

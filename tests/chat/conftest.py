@@ -6,6 +6,9 @@ import pytest
 
 from index.model import RoomId
 from ingest.chat.events import Extracted, extract
+from tests.chat.fixtures_of_hosts import alice, homeserver_url, host, reader
+
+__all__ = ["alice", "homeserver_url", "host", "reader"]
 
 ROOM = RoomId("!room:here")
 

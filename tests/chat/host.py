@@ -9,7 +9,7 @@
 """
 
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,7 +28,7 @@ from ingest.chat.content import Scrub
 from ingest.chat.reader import open_reader
 from ingest.chat.settings import ChatSettings
 from ingest.chat.worker import ChatWorker
-from ingest.refresh import Plan, refresh
+from ingest.refresh import Plan, Worker, refresh
 from ingest.report import Report, SourceReport
 from ingest.scrub import SCRUB_VERSION, scrub
 from tests.matrix.people import Person
@@ -61,7 +61,6 @@ class Host:
     scrub: Scrub = scrub
     scrubber: int = SCRUB_VERSION
     now_ms: int | None = None
-    sends_real_pauses: bool = False
 
     @property
     def file(self) -> Path:
@@ -80,10 +79,17 @@ class Host:
             draw=random.Random(7),
             **({} if self.now_ms is None else {"now_ms": lambda: self.now_ms or 0}),
         )
+        return await self._run([worker], is_full=is_full)
+
+    async def refresh_without_chat(self) -> Report:
+        """As when the configuration has no `[chat]` any more."""
+        return await self._run([], is_full=False)
+
+    async def _run(self, workers: Sequence[Worker], *, is_full: bool) -> Report:
         async with open_store(self.file, is_writer=True) as store:
             return await refresh(
                 store,
-                Plan([worker], parallel=2, is_full=is_full),
+                Plan(workers, parallel=2, is_full=is_full),
                 fingerprint=fingerprint(self.scrubber),
                 document_keys=Keys(LANGUAGES).document_keys,
                 embedder=None,

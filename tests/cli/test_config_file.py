@@ -119,8 +119,8 @@ def test_values_arrive_with_their_units_resolved() -> None:
         ),
         (
             "[chat]\nhomeserver = 'https://x.org'\nuser = '@a:x.org'\noverrides = { '!r:x.org' = 'not-dn' }",
-            "sources.toml: chat.overrides.'!r:x.org': expected one of \"not-dm\", \"not-bridged\", \"was-bridged\", found 'not-dn' "
-            '(did you mean "not-dm"?)',
+            'sources.toml: chat.overrides.\'!r:x.org\': expected one of "not-dm", "not-bridged", "was-bridged", '
+            "found 'not-dn' (did you mean \"not-dm\"?)",
         ),
         (
             "[embed]\nkind = 'http'\nurl = 'http://localhost:1'\nmodel = 'm'",

@@ -220,6 +220,17 @@ def poisoned(word: str) -> Fault:
     return fault
 
 
+def recording(bodies: list[bytes]) -> Fault:
+    """Spoils nothing, and keeps the body of every answer."""
+
+    async def fault(request: Request, forward: Forward) -> Reply:
+        reply = await forward()
+        bodies.append(reply.body)
+        return reply
+
+    return fault
+
+
 def late(seconds: float) -> Fault:
     async def fault(request: Request, forward: Forward) -> Reply:
         await asyncio.sleep(seconds)

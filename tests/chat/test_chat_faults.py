@@ -1,0 +1,285 @@
+"""A refresh of chat that is disturbed, by the network, by the homeserver, by the disk or by a kill: the next one ends
+where an undisturbed one would have, and no token stands for what is not there."""
+
+import itertools
+import random
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from index.store.store import open_store
+from tests.chat.host import Host, host_for, own_report
+from tests.chat.refresh_once import runner
+from tests.matrix.people import Person
+from tests.matrix.proxy import (
+    Fault,
+    Forward,
+    Proxy,
+    Reply,
+    Request,
+    Rule,
+    answer,
+    cut_json,
+    dead_token,
+    dropped,
+    failing,
+    html,
+    limited,
+    lost_answer,
+    poisoned,
+    refuse,
+    reset_in_body,
+)
+
+PAGE = 6
+
+
+@dataclass(slots=True)
+class Talk:
+    """Two rooms in which enough happens, in two halves."""
+
+    alice: Person
+    rooms: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+
+    async def first_half(self, reader: Person) -> None:
+        for name in ("Kitchen", "Garden"):
+            room = await self.alice.create_room(name)
+            await reader.join(room)
+            self.rooms.append(room)
+        kitchen, garden = self.rooms
+        self.events = [await self.alice.say(kitchen, f"kitchen{number} word") for number in range(14)]
+        await self.alice.edit(kitchen, self.events[2], "edited2 word")
+        await self.alice.redact(kitchen, self.events[3])
+        await self.alice.thread(kitchen, self.events[4], "threaded word")
+        for number in range(8):
+            await self.alice.say(garden, f"garden{number} word")
+
+    async def second_half(self) -> None:
+        kitchen, garden = self.rooms
+        for number in range(14):
+            await self.alice.say(kitchen, f"later{number} word")
+        await self.alice.edit(kitchen, self.events[0], "edited0 word")
+        await self.alice.redact(kitchen, self.events[5])
+        for number in range(4):
+            await self.alice.say(kitchen, f"latest{number} word")
+        await self.alice.say(garden, "garden again")
+
+
+@pytest.fixture
+def talk(alice: Person) -> Talk:
+    return Talk(alice)
+
+
+def disturbed(folder: Path, url: str, reader: Person) -> Host:
+    return host_for(folder, url, reader, page_limit=PAGE, timeline_limit=PAGE)
+
+
+async def test_a_homeserver_that_goes_away_at_any_request_leaves_a_state_that_ends_like_any_other(
+    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    host = disturbed(tmp_path / "disturbed", proxy.url, reader)
+    for half in (talk.first_half(reader), talk.second_half()):
+        await half
+        await undisturbed.refresh()
+        allowed, is_done = 0, False
+        while not is_done:
+            proxy.clear()
+            proxy.add(Rule(dropped(), skip=allowed))
+            is_done = not (await host.refresh()).failed
+            allowed += 4
+        proxy.clear()
+        assert await host.dump() == await undisturbed.dump()
+    assert not (await host.refresh()).has_changed
+
+
+async def test_a_run_that_is_killed_at_any_moment_is_made_good_by_the_next(
+    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk
+) -> None:
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    host = disturbed(tmp_path / "killed", homeserver_url, reader)
+    chance, kills = random.Random(11), 0
+    async with runner() as process:
+        for half in (talk.first_half(reader), talk.second_half()):
+            await half
+            start_s = time.monotonic()
+            await undisturbed.refresh()
+            whole_s = time.monotonic() - start_s
+            for _ in range(6):
+                kills += await process.refresh(host, kill_after_s=chance.uniform(0.1, 0.8) * whole_s)
+            await host.refresh()
+            assert await host.dump() == await undisturbed.dump()
+    assert kills > 2
+
+
+FAULTS: tuple[Fault, ...] = (
+    limited(retry_after="1"), failing(), html(), dropped(), lost_answer(), reset_in_body(), cut_json()
+)  # fmt: skip
+
+
+async def test_faults_between_reader_and_homeserver_are_waited_out(
+    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    turns = itertools.cycle(FAULTS)
+
+    async def one_after_the_other(request: Request, forward: Forward) -> Reply:
+        return await next(turns)(request, forward)
+
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    rule = Rule(one_after_the_other, every=2)
+    proxy.add(rule)
+    for half in (talk.first_half(reader), talk.second_half()):
+        await half
+        assert (await host.refresh()).failed == ()
+        await undisturbed.refresh()
+        assert await host.dump() == await undisturbed.dump()
+    assert rule.spoilt > 2 * len(FAULTS)
+
+
+async def test_a_dead_token_ends_the_run_after_one_request(host: Host, alice: Person, reader: Person) -> None:
+    # https://github.com/NousResearch/hermes-agent/issues/3280
+    room = await alice.create_room("Kitchen")
+    await reader.join(room)
+    await alice.say(room, "hello")
+    await host.refresh()
+    before = await host.dump()
+    await reader.sign_out()
+    async with Proxy(host.settings.homeserver) as proxy:
+        host.set(homeserver=proxy.url)
+        report = await host.refresh()
+        assert len(proxy.requests) == 1
+    assert own_report(report).is_credential_fault
+    assert await host.dump() == before
+
+
+async def test_a_token_that_dies_midway_ends_the_run_and_keeps_what_was_read(
+    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    await talk.first_half(reader)
+    proxy.add(Rule(dead_token(), path="/messages", skip=2))
+    report = await host.refresh()
+    assert own_report(report).is_credential_fault
+    assert [one for one in report.failed if not one.is_credential_fault] == []
+    assert len([path for path in proxy.paths() if path.endswith("/messages")]) <= 4
+    proxy.clear()
+    await host.refresh()
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    await undisturbed.refresh()
+    assert await host.dump() == await undisturbed.dump()
+
+
+async def test_one_room_that_fails_stops_no_other_and_loses_nothing(
+    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    await talk.first_half(reader)
+    await host.refresh()
+    kitchen, garden = talk.rooms
+    await talk.second_half()
+    proxy.add(Rule(failing(), path=f"{kitchen}/state"))
+    report = await host.refresh()
+    assert [one.source for one in report.failed] == [f"chat:{kitchen}"]
+    assert (await host.texts(garden))[-1] == "garden again"
+    proxy.clear()
+    assert (await host.refresh()).failed == ()
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    await undisturbed.refresh()
+    assert sorted(await host.texts(kitchen)) == sorted(await undisturbed.texts(kitchen))
+
+
+async def test_an_index_that_cannot_be_written_leaves_every_token_where_it_was(
+    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk
+) -> None:
+    # https://github.com/mindroom-ai/mindroom/issues/1679
+    host = disturbed(tmp_path / "state", homeserver_url, reader)
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    await talk.first_half(reader)
+    for one in (host, undisturbed):
+        await one.refresh()
+    await talk.second_half()
+    await undisturbed.refresh()
+    since = await _since(host)
+    async with open_store(host.file, is_writer=True) as store:
+        await store.connection.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON ledger WHEN new.body LIKE 'garden again%' OR new.body LIKE 'later9%'"
+            " BEGIN SELECT raise(ABORT, 'database or disk is full'); END"
+        )
+    report = await host.refresh()
+    assert report.failed
+    assert await _since(host) == since
+    async with open_store(host.file, is_writer=True) as store:
+        await store.connection.execute("DROP TRIGGER full")
+    assert (await host.refresh()).failed == ()
+    assert await host.dump() == await undisturbed.dump()
+
+
+async def _since(host: Host) -> str | None:
+    async with host.opened() as store:
+        return await store.value("chat.since")
+
+
+async def test_what_cannot_be_served_is_stepped_around_and_told(
+    tmp_path: Path, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    await talk.first_half(reader)
+    proxy.add(Rule(poisoned("kitchen9")))
+    report = await host.refresh()
+    assert report.failed == ()
+    kitchen = talk.rooms[0]
+    texts = await host.texts(kitchen)
+    assert "kitchen8 word" in texts and "kitchen10 word" in texts and "kitchen9 word" not in texts
+    assert len((await host.dump())["unknown"]) == 1
+
+
+async def test_a_sync_that_cannot_be_answered_costs_no_message(
+    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    await talk.first_half(reader)
+    await host.refresh()
+    await talk.second_half()
+    proxy.add(Rule(failing(), path="/sync", when=lambda sent: not sent.query["filter"].startswith("{")))
+    report = await host.refresh()
+    assert report.failed == ()
+    kitchen = talk.rooms[0]
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    await undisturbed.refresh()
+    assert await host.texts(kitchen) == await undisturbed.texts(kitchen)
+
+
+async def test_a_sync_token_that_is_lost_costs_no_message(
+    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    host.set(known_run=3)
+    await talk.first_half(reader)
+    await host.refresh()
+    await talk.second_half()
+    proxy.add(Rule(answer(refuse(400, "M_UNKNOWN_POS")), path="/sync", times=2))
+    report = await host.refresh()
+    assert report.failed == ()
+    assert any("sync token" in note for note in own_report(report).notes)
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    await undisturbed.refresh()
+    for room in talk.rooms:
+        assert await host.texts(room) == await undisturbed.texts(room)
+
+
+async def test_a_place_in_history_that_is_lost_is_found_again(
+    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    await talk.first_half(reader)
+    proxy.add(Rule(answer(refuse(400, "M_UNKNOWN")), path="/messages", skip=2, times=1))
+    report = await host.refresh()
+    assert report.failed == ()
+    assert any("found again by" in note for one in report.sources for note in one.notes)
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    await undisturbed.refresh()
+    assert await host.dump() == await undisturbed.dump()
