@@ -267,7 +267,7 @@ def _repo_workers(config: Config, credentials: Credentials) -> "list[Worker]":
     from ingest.forge.repository import Repository
     from ingest.forge.worker import RepoWorker
     from ingest.scrub import scrub
-    from sources.config.settings import cutting_rules, repo_login, repo_settings, source_timeout_s
+    from sources.config.settings import cutting_rules, repo_login, repo_settings, source_timeout_s, validation
 
     git = Git()
     return [
@@ -280,6 +280,7 @@ def _repo_workers(config: Config, credentials: Credentials) -> "list[Worker]":
             timeout_s=source_timeout_s(repo, config.refresh),
             is_public=repo.public,
             rules=cutting_rules(repo),
+            validation=validation(repo.validate),
         )
         for repo in config.repo
     ]
@@ -301,9 +302,15 @@ def _notes_workers(config: Config) -> "list[Worker]":
     from ingest.forge.notes import NotesFolder
     from ingest.forge.notes_worker import NotesWorker
     from ingest.scrub import scrub
-    from sources.config.settings import notes_settings
+    from sources.config.settings import notes_settings, validation
 
     return [
-        NotesWorker(SourceId(f"notes:{notes.name}"), NotesFolder(notes_settings(notes)), scrub, is_public=notes.public)
+        NotesWorker(
+            SourceId(f"notes:{notes.name}"),
+            NotesFolder(notes_settings(notes)),
+            scrub,
+            is_public=notes.public,
+            validation=validation(notes.validate),
+        )
         for notes in config.notes
     ]

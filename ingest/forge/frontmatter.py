@@ -40,19 +40,54 @@ class FrontMatter:
 
 def front_matter(text: str, scrub: Callable[[str], str]) -> FrontMatter:
     """Read the front matter of a page whose lines end in line feeds. Values are scrubbed."""
+    try:
+        raw, lines = _parsed(text)
+    except FrontMatterError as error:
+        return FrontMatter(faults=(f"front matter: {error}; read as text",))
+    return _validated(raw, lines, scrub) if lines else FrontMatter()
+
+
+def raw_fields(text: str) -> Mapping[str, tuple[str, ...]]:
+    """Every field of a page with the texts of its values, not scrubbed; of a list each, of an empty field none.
+
+    Raises `FrontMatterError` for what was meant as front matter and cannot be read.
+    """
+    return {str(name): _texts(str(name), value) for name, value in _parsed(text)[0].items()}
+
+
+class FrontMatterError(ValueError):
+    """What is wrong, without the text around it."""
+
+
+def _parsed(text: str) -> tuple[Mapping[object, object], int]:
+    """The fields and how many lines they take; no fields and no lines when there is no front matter."""
     matter = _YAML.match(text[: _MAX_BYTES + 1]) or _TOML.match(text[: _MAX_BYTES + 1])
     if matter is None:
-        return FrontMatter()
+        return {}, 0
     body = matter.group(1)
     try:
         raw = tomllib.loads(body) if text.startswith("+") else _load_yaml(body)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         if not _LOOKS_LIKE_FIELD.match(body):
-            return FrontMatter()
-        return FrontMatter(faults=(f"front matter: {_problem(error)}; read as text",))
+            return {}, 0
+        raise FrontMatterError(_problem(error)) from error
     if not isinstance(raw, Mapping):
-        return FrontMatter()
-    return _validated(raw, matter.group(0).count("\n") + (not matter.group(0).endswith("\n")), scrub)
+        return {}, 0
+    return raw, matter.group(0).count("\n") + (not matter.group(0).endswith("\n"))
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str) and name in _LISTS:
+        value = value.split(",")
+    items = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    found = []
+    for item in items[:_MAX_VALUES]:
+        try:
+            text = _text(item)
+        except ValueError:
+            text = str(item) if isinstance(item, str) else _name_of(item)
+        found.append(text.removeprefix("#") if name in _LISTS else text)
+    return tuple(text for text in found if text)
 
 
 class _PlainLoader(yaml.BaseLoader):

@@ -12,6 +12,7 @@ from index.store import file_states
 from ingest.forge.documents import Rules, Skipped, document, id_of
 from ingest.forge.note_files import NoteState
 from ingest.forge.notes import NoteChanges, NotesFolder
+from ingest.forge.validation import Validation, stop
 from ingest.report import Outcome, SourceReport
 from ingest.writing import Batch, Writer
 
@@ -25,6 +26,7 @@ class NotesWorker:
     scrub: Callable[[str], str]
     is_public: bool = False
     rules: Rules = field(default_factory=Rules)
+    validation: Validation = field(default_factory=Validation)
 
     def owns(self, source: SourceId) -> bool:
         return source == self.source
@@ -34,7 +36,8 @@ class NotesWorker:
         connection = writer.store.connection
         stored = await file_states.load(connection, self.source)
         known = await writer.store.source(self.source)
-        is_fresh = is_full or known is None or known.position is None
+        position = f"read {self.validation.digest}".strip()  # under these rules; otherwise each file is held to them
+        is_fresh = is_full or known is None or known.position != position
         before = _parsed(stored)
         if is_fresh:  # what the index holds may have been made by other rules: every file counts as changed
             before = {path: replace(state, digest="", mtime_ns=-1) for path, state in before.items()}
@@ -49,7 +52,7 @@ class NotesWorker:
             after = {**states, **_written(read)}
             await batch.remove([id_of(self.source, path, self.scrub) for path in changes.removed])
             await file_states.save(connection, batch.source_key, stored, after)
-            await batch.save_cursor(Cursor(self.source, "read"))
+            await batch.save_cursor(Cursor(self.source, position))
         has_changed = bool(batch.documents or batch.documents_removed)
         return [
             SourceReport(
@@ -68,8 +71,12 @@ class NotesWorker:
     async def _write(self, batch: Batch, changes: NoteChanges, skipped: Counter[str]) -> dict[str, NoteState]:
         """Put what changed; returns the state of each file as it was read."""
         states: dict[str, NoteState] = {}
+        violations: list[str] = []
         async with aclosing(self.folder.read(changes.put)) as notes:
             async for note, data in notes:
+                violations += self.validation.violations(note.path, data, self.scrub)
+                if violations:  # nothing of this will stay; the others are read to be told as well
+                    continue
                 made = document(
                     source=self.source,
                     corpus=Corpus.NOTES,
@@ -85,6 +92,8 @@ class NotesWorker:
                 else:
                     await batch.put(replace(made, first_ms=note.modified_ms, last_ms=note.modified_ms))
                 states[note.path] = note.state
+        if violations:
+            raise stop(f"notes {self.folder.settings.name}", violations)
         return states
 
 

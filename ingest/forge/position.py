@@ -6,6 +6,21 @@ from dataclasses import dataclass
 from ingest.forge.remote import is_commit
 
 
+def with_rules(position: str, rules: str) -> str:
+    """The cursor with the digest of the rules that its files were held to; empty: none."""
+    return json.dumps({**json.loads(position), "rules": rules}) if rules else position
+
+
+def rules_of(position: str) -> str:
+    """That digest; empty for a cursor that cannot be read."""
+    try:
+        told = json.loads(position)
+    except ValueError:
+        return ""
+    rules = told.get("rules") if isinstance(told, dict) else None
+    return rules if isinstance(rules, str) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Position:
     """The commit that is indexed, and under which scope: another one makes the whole tree be compared again."""

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from index.errors import ForgeError
 from index.model import Corpus, Cursor, DocumentId, SourceId
 from ingest.forge.documents import Rules, Skipped, document, id_of
+from ingest.forge.position import rules_of, with_rules
 from ingest.forge.repository import Changes, Repository, Unchanged
+from ingest.forge.validation import Validation, stop
 from ingest.report import Outcome, SourceReport
 from ingest.writing import Batch, Writer
 
@@ -31,6 +33,7 @@ class RepoWorker:
     is_public: bool = False
     rules: Rules = field(default_factory=Rules)
     identity: SourceId | None = None
+    validation: Validation = field(default_factory=Validation)
 
     def owns(self, source: SourceId) -> bool:
         return source == self.source
@@ -48,6 +51,8 @@ class RepoWorker:
     async def _refresh(self, writer: Writer, *, is_full: bool, start: float) -> SourceReport:
         known = await writer.store.source(self.source)
         position = None if known is None or is_full else known.position
+        if position is not None and rules_of(position) != self.validation.digest:
+            position = None
         # Without a cursor everything is read again: what the index holds may have been made by other rules.
         held = await writer.revisions(self.source)
         changes = await self.repository.changes(position, held if position is not None else None)
@@ -58,7 +63,7 @@ class RepoWorker:
         async with writer.batch(self.source, label=name, is_public=self.is_public) as batch:
             await self._write(batch, changes, skipped)
             await batch.remove(await self._gone(batch, changes))
-            await batch.save_cursor(Cursor(self.source, changes.position))
+            await batch.save_cursor(Cursor(self.source, with_rules(changes.position, self.validation.digest)))
         return SourceReport(
             self.source,
             Outcome.UPDATED,
@@ -79,8 +84,12 @@ class RepoWorker:
         return [held for held in await batch.document_ids(self.source) if held not in kept]
 
     async def _write(self, batch: Batch, changes: Changes, skipped: Counter[str]) -> None:
+        violations: list[str] = []
         async with aclosing(self.repository.read(changes.put)) as files:
             async for entry, data in files:
+                violations += self.validation.violations(entry.path, data, self.scrub)
+                if violations:  # nothing of this will stay; the others are read to be told as well
+                    continue
                 made = document(
                     source=self.source,
                     corpus=Corpus.FORGE,
@@ -96,3 +105,5 @@ class RepoWorker:
                     await batch.remove([id_of(self.identity or self.source, entry.path, self.scrub)])
                 else:
                     await batch.put(made)
+        if violations:
+            raise stop(self.repository.about, violations)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from index.errors import SourcesError
-from sources.checks import chat, embedding, forges, indexing, machine, notes, repos, secrets, unused
+from sources.checks import chat, embedding, forges, indexing, machine, notes, repos, secrets
 from sources.checks.base import Finding, Probe, failure
 from sources.config.model import Config
 from sources.credentials import Credentials
@@ -19,7 +19,6 @@ PROBES: Final[Mapping[str, Probe]] = {
     "forges": forges.probe,
     "notes": notes.probe,
     "chat": chat.probe,
-    "unused": unused.probe,
 }
 
 

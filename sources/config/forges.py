@@ -18,7 +18,7 @@ from ingest.forge.settled import Trust
 from ingest.forge.worker import RepoWorker
 from ingest.scrub import scrub
 from sources.config.model import Config, Forge
-from sources.config.settings import clones_folder, cutting_rules, secret_reader, source_timeout_s
+from sources.config.settings import clones_folder, cutting_rules, secret_reader, source_timeout_s, validation
 from sources.credentials import Credentials
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ def source_of(forge: Forge) -> SourceId:
 def forge_worker(forge: Forge, config: Config, credentials: Credentials, client: "httpx.AsyncClient") -> ForgeWorker:
     """What a refresh runs."""
     git = Git()
-    rules = cutting_rules(forge)
+    rules, held_to = cutting_rules(forge), validation(forge.validate)
     timeout_s = source_timeout_s(forge, config.refresh)
-    read = (forge.include_files, forge.exclude_files, forge.max_file_bytes, rules.sections, repr(forge.validate))
+    read = (forge.include_files, forge.exclude_files, forge.max_file_bytes, rules.sections, held_to.digest)
 
     def worker_of(found: Found) -> RepoWorker:
         return RepoWorker(
@@ -120,6 +120,7 @@ def forge_worker(forge: Forge, config: Config, credentials: Credentials, client:
             is_public=found.listed.is_public,
             rules=rules,
             identity=found.identity,
+            validation=held_to,
         )
 
     return ForgeWorker(

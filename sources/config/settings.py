@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from index.embed.base import Api, EmbedSettings, Kind
 from index.errors import CredentialError
-from sources.config.model import Config, Forge, Notes, Refresh, Repo
+from sources.config.model import Config, Forge, Notes, Refresh, Repo, Validate
 from sources.credentials import Credentials
 
 if TYPE_CHECKING:
     from ingest.forge.documents import Rules
     from ingest.forge.notes import NotesSettings
     from ingest.forge.repository import RepoSettings
+    from ingest.forge.validation import Validation
 
 
 def embed_settings(config: Config, credentials: Credentials) -> EmbedSettings:
@@ -78,6 +79,12 @@ def cutting_rules(repo: Repo | Forge) -> "Rules":
 
     rules = Rules(max_bytes=repo.max_file_bytes)
     return replace(rules, sections=repo.sections) if repo.sections else rules
+
+
+def validation(table: Validate) -> "Validation":
+    from ingest.forge.validation import Validation
+
+    return Validation(table.required, table.allowed)
 
 
 def repo_login(repo: Repo, credentials: Credentials) -> Callable[[], tuple[str, str]] | None:

@@ -119,11 +119,6 @@ def test_a_credential_is_tried_by_reading_it_and_never_shown(run: Check, tmp_pat
     assert "no-colon-in-it" not in result.stdout
 
 
-def test_a_setting_that_this_version_does_not_use_yet_is_told(run: Check) -> None:
-    notes = '[[notes]]\nname = "other"\nroot = "."\npaths = ["."]\n[notes.validate]\nrequired = ["title"]'
-    assert verdicts(run(notes, "--json"))["validate other"] == "warn"
-
-
 def test_a_reader_without_a_token_is_told(run: Check) -> None:
     result = run('[chat]\nhomeserver = "https://localhost:9"\nuser = "@reader:localhost"', "--json")
     assert verdicts(result)["chat"] == "fail"
