@@ -7,10 +7,11 @@ import re
 from typing import Final
 
 _SEQUENCE: Final = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: cursor, colours, modes
-    "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # OSC, DCS and other strings
+    "\x1b\\[[0-?]*[ -/]*[@-~]"  # CSI: cursor, colours, modes
+    "|\x1b[\\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # OSC, DCS and other strings
 )
 _BREAK: Final = re.compile("\r\n?|[\u2028\u2029\x0b\x0c\x85]")
+# C1 controls may begin sequences too, but are as often letters of a wrong encoding: what follows them stays.
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 # Direction marks and overrides, invisible operators and fillers, byte order marks, interlinear notes, tags.
 _INVISIBLE: Final = re.compile(

