@@ -113,11 +113,12 @@ def apply(rule: Rule, match: re.Match[str] | None, text: str, low: str) -> Itera
 
 
 def apply_at(rule: Rule, places: list[int], text: str, low: str) -> Iterator[Finding]:
-    """All finds that begin at one of `places`."""
+    """All finds that begin at one of `places`. What a match has read is not read again, whether it was one or not."""
     subject = low if rule.is_folded else text
     at = 0
     for place in places:
         if place >= at and (match := rule.pattern.match(subject, place)):
+            at = match.end()
             for start, end in rule.validate(match, text):
                 for finding in with_rest(rule.kind, start, end, text):
                     yield finding

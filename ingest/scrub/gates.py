@@ -9,7 +9,7 @@ from ingest.scrub.model import RUNS, Gate
 BLANKED: Final = bytes(code if chr(code) in "abcdefghijklmnopqrstuvwxyz" else 32 for code in range(256))
 ESCAPES: Final = re.compile(r"\\[nrtu]|%[0-9a-f]{2}|\\x[0-9a-f]{2}")
 LONG: Final = re.compile(rf"[a-z0-9_\-]{{{RUNS[1]},}}+").findall
-HEADED: Final = re.compile("[a-z0-9]{14,}+").findall
+HEADED: Final = re.compile("[a-z0-9]{3,}+").findall
 IN_RUN: Final = re.compile(r"[a-z0-9_\-]+")
 
 

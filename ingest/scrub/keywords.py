@@ -13,6 +13,9 @@ NAME_RIGHT: Final = re.compile(r"(?:[\w\-$]|\.(?=\w)){0,60}+")
 SPACES: Final = re.compile("[ \u00a0-]")
 WORD: Final = re.compile(r"[^\W_][\w'’/]{0,24}")
 WORDS_BEFORE: Final = 3
+FUNCTION_WORDS: Final = frozenset(
+    "is are was has have no not a an the my our your this that these his her its new old same with without and or of to for in on at by here there je ist es est".split()
+)
 ANYWHERE: Final = (*GLUED_STEMS, *BORDERED_STEMS)
 UNSPACED: Final = "\u2e80"
 """From here on are scripts that put no blanks between words: a name there ends with its key word."""
@@ -115,7 +118,7 @@ def slot_here(name: str, text: str, start: int) -> Slot | None:
     slot = slot_of(name)
     if not is_bare(name):
         return slot
-    qualifiers = words_before(text, start)
+    qualifiers = " ".join(word for word in words_before(text, start).split() if word.lower() not in FUNCTION_WORDS)
     if not qualifiers:
         return slot
     full = slot_of(f"{qualifiers} {name}")

@@ -41,7 +41,7 @@ class Gate:
     words: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
     heads: tuple[str, ...] = ()
-    """How a run of 14 or more letters and digits begins: prefixes that nothing separates from what was drawn."""
+    """How a run of letters and digits begins: prefixes that nothing separates from what was drawn. Only in long runs."""
     run: int = 0
     """Also wants that many letters, digits, `_` or `-` in a row somewhere (16, 24 or 40), which most messages have not."""
 

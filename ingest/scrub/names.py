@@ -118,7 +118,7 @@ FILLERS: Final = frozenset("de del la le d des da do der die das the of for".spl
 
 
 def cut_name(name: str) -> list[str]:
-    return PART.findall(name.lower() if name.isupper() else name)
+    return PART.findall(name.lower() if name.isupper() and max(name) < "\u2e80" else name)
 
 
 @lru_cache(maxsize=4096)

@@ -36,6 +36,10 @@ WORDS: Final = (
     "anchor biscuit cobalt copper falcon garden harbor lantern marble meadow orchid pepper pickle river rocket saddle "
     "sunflower thunder velvet walnut watermelon winter"
 ).split()
+SEED_WORDS: Final = (
+    "acid album anchor apple arrow badge bacon basic beach blanket bridge cabin camera candle carbon castle cherry copper cradle dance "
+    "desert dolphin dragon eagle elder engine fabric falcon garden ginger hammer harbor island jacket kitten ladder lemon magnet meadow"
+).split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,10 @@ def chosen(random: Random, _: str) -> str:
     return f"{random.choice(WORDS).capitalize()}{random.choice('-_.*')}{random.randrange(100, 9999)}"
 
 
+def seed(random: Random, arg: str) -> str:
+    return " ".join(random.sample(SEED_WORDS, k=int(arg)))
+
+
 def diceware(random: Random, arg: str) -> str:
     count, _, gap = arg.partition(",")
     return (gap or "-").join(random.choices(WORDS, k=int(count)))
@@ -140,6 +148,7 @@ MAKERS: Final[dict[str, Callable[[Random, str], str]]] = {
     "uuid": uuid,
     "chosen": chosen,
     "diceware": diceware,
+    "seed": seed,
     "weak": lambda random, _: random.choice(WORDS),
 }
 BRACES: Final = re.compile(r"\{([A-Za-z]\w*)(?::([^{}]*))?\}")

@@ -23,8 +23,10 @@ class Word:
         return Word(body, self.start + count + lead, self.start + count + lead + len(body), bool(lead) or self.quoted)
 
 
-def command_words(text: str, at: int) -> list[Word]:
-    """What follows a program's name, up to the end of the command: line end, `|`, `;`, `&`, or a closing backtick."""
+def command_words(text: str, at: int, program: str = "") -> list[Word]:
+    """What follows a program's name, up to the end of the command: line end, `|`, `;`, `&`, a closing backtick, or the
+    program's name again, which is read on its own.
+    """
     words: list[Word] = []
     limit = min(len(text), at + LONGEST_LINE)
     while at < limit and len(words) < LONGEST_WORDS:
@@ -37,6 +39,8 @@ def command_words(text: str, at: int) -> list[Word]:
             break
         else:
             word = word_at(text, at, limit)
+            if word.text == program:
+                break
             words.append(word)
             at = max(word.end + (1 if text[word.end : word.end + 1] in ('"', "'") and word.quoted else 0), at + 1)
     return words

@@ -285,9 +285,10 @@ def is_plain_word(value: Value, name: str, sign: str) -> bool:
         not text.isalpha()
         or not 4 <= len(text) <= 40
         or slot_of(text) is not None
-        or not value.is_last
         or value.next in tuple("),.(")
     ):
+        return False
+    if not value.is_last and not (sign == "=" and name.isupper() and "_" in name):
         return False
     if sign == "=":
         return text.islower() or name.isupper()

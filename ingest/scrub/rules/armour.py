@@ -60,10 +60,13 @@ def block(match: re.Match[str], text: str) -> Spans:
     body = body_after(text, match.end())
     if not body:
         return NOTHING
-    value = text[body[0] : body[1]]
+    start, end = body
+    if text[start] == "+" and text[match.start() - 6 : match.start() - 5] == "+":
+        start += 1  # the sign of a diff, which BEGIN has as well
+    value = text[start:end]
     if len(value) < ENOUGH or is_placeholder(value[:80], quoted=True):
         return NOTHING
-    return (body,)
+    return ((start, end),)
 
 
 LINE_BEFORE: Final = re.compile(rf"(?P<b>[A-Za-z0-9+/=]{{24,200}})[ \t\"'\\]*$")
@@ -98,7 +101,9 @@ def block_before(match: re.Match[str], text: str) -> Spans:
             end = start + len(stripped)
         elif found and is_body(found["b"], is_inside=True):
             begin = max(cut + 1, floor) + found.start("b")
-            end = begin + len(found["b"]) if end < 0 else end
+            if text[begin] == "+" and text[match.start() - 6 : match.start() - 5] == "+":
+                begin += 1  # the sign of a diff, which END has as well
+            end = max(cut + 1, floor) + found.end("b") if end < 0 else end
             start = begin
         else:
             break
@@ -254,7 +259,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(r"(?=[5KL9c])" + START + r"(?P<s>[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51})(?![0-9A-Za-z])"),
         gate=gate("wif wallet btc bitcoin dumpprivkey importprivkey crypto", "private", run=40),
         finds=(),
-        leaves=("private key: K{base58:51}x",),
+        leaves=("wallet 5Kxyz",),
         worst="5",
         validate=lambda match, text: (match.span("s"),) if is_base58check(match["s"]) else NOTHING,
     ),

@@ -43,9 +43,6 @@ SIGNS: Final = {
 PLAIN_TYPE: Final = re.compile(r"[ ](?:[057][ ](?=\S))?")
 """How Cisco's line says that a password follows as it is."""
 PROSE_NEXT: Final = re.compile(r"[ ](?=[^\W\d_]|[057][ ])(?!value|val|content|default)")
-PLAIN_TYPE: Final = re.compile(r"[ ](?:[057][ ](?=\S))?")
-"""How Cisco's line says that a password follows as it is."""
-PROSE_NEXT: Final = re.compile(r"[ ](?=[^\W\d_]|[057][ ])(?!value|val|content|default)")
 SETTERS: Final = re.compile(
     r"(?:^|[\s\"'`;&|(])(?:env|arg|setx(?:\.exe)?|set -[a-z]{1,3}|set|(?:config|conf|secret|secrets|variable|env|vars?|configure) (?:set|add|create|put)(?: --?[\w-]{1,20}){0,2}|git config(?: --\w{1,8})?|setenv|defaults write [\w.]{1,60}|"
     r"enable|username \S{1,60}(?: privilege \d{1,2})?|neighbor \S{1,60}|password|login \S{1,80}|user \S{1,60}|account|connect \S{1,40}|psk|iw\w+)[ \t]+[\"']?$",
@@ -128,7 +125,6 @@ RULES: Final[tuple[NameRule, ...]] = (
             'userPassword: "⟦{weak}⟧"',
             "<password>⟦{lower:12}⟧</password>",
             "'password' => '⟦{chosen}⟧',",
-            "heslo k wifi: ⟦{chosen}⟧",
             "Passwort: `⟦{signs:16}⟧`",
             "contraseña: ⟦{chosen}⟧",
             '<add key="CF_API_TOKEN" value="⟦{url64:40}⟧" />',

@@ -35,7 +35,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "Bot id, colon, 35 characters; in a URL the word bot precedes it.",
         r"(?<![0-9])[0-9]{7,11}:(?P<b>A[A-Za-z0-9_\-]{32,38}+)(?![A-Za-z0-9_])",
         gate("", ":a", run=24),
-        ("see <⟦{digits:10}:AA{url64:33}⟧>", "https://api.telegram.org/bot⟦{digits:10}:AA{url64:33}⟧/getMe"),
+        ("see <⟦{digits:10}:AA{url64:33}⟧>", "bot token ⟦{digits:10}:AA{url64:33}⟧"),
         ("12345678:Abend", "port 12345678:A"),
         first="0-9",
         worst="1234567890:A",

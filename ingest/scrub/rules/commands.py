@@ -222,7 +222,7 @@ def places(program: Program, words: list[Word]) -> list[Word]:
 
 
 def command(match: re.Match[str], text: str) -> Spans:
-    words = command_words(text, match.end())
+    words = command_words(text, match.end(), match["program"])
     if not words:
         return NOTHING
     found: list[Word] = []
@@ -332,7 +332,8 @@ RULES: Final[tuple[Rule, ...]] = (
             "http -",
             "https -",
             "java -",
-            "net.exe",
+            "net user",
+            "net use",
             "security ",
             "exp ",
             "imp ",
@@ -405,7 +406,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         name="here-string",
         kind="command-password",
-        why="`kinit jana <<< X`.",
+        why="`kinit jana <<< X`: the string is what the program reads.",
         pattern=re.compile(
             r"(?<![\w\-])(?:kinit|passwd|chpasswd|sudo -S|su|vncpasswd|smbpasswd|cryptsetup|gh auth login|docker login|podman login|saslpasswd2)(?=[ \t])[^\n<|;]{0,160}<<<[ \t]{0,4}"
         ),
@@ -438,7 +439,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         name="netrc",
         kind="password",
-        why="Lines of ~/.netrc.",
+        why="Lines of ~/.netrc, for curl, git and ftp.",
         pattern=re.compile(
             r"(?<!\w)login[ \t\r\n]{1,8}(?P<user>[^\s\"']{1,80})[ \t\r\n]{1,8}password[ \t]{1,8}(?P<s>[^\s\"'`<>‹›]{3,256})"
         ),

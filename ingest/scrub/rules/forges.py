@@ -26,12 +26,13 @@ RULES: Final[tuple[Rule, ...]] = (
         validate=checked(is_github_checked),
     ),
     token(
-        "github-token",
+        "github-fine-grained-token",
         "Fine-grained personal tokens of GitHub.",
         r"github_pat_(?P<b>[A-Za-z0-9_]{16,255}+)",
         gate("github"),
         ("gh_pat: ⟦github_pat_{alnum:22}_{alnum:59}⟧",),
         ("github_pat_your_token_here", "a fine-grained token begins with github_pat_"),
+        kind="github-token",
         worst="github_pat_",
     ),
     token(

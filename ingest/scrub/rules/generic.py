@@ -11,7 +11,7 @@ from ingest.scrub.rules.shape import START, not_placeholder
 from ingest.scrub.shapes import HEX, entropy, is_random, is_wordy
 
 STRANGE_PREFIX: Final = frozenset(
-    "mxc img pic file page sha sha1 sha256 md5 uuid id ref rev pr issue build web pod node vol pvc deps pip npm yarn cache linux main index chunk vendor sha512 digest commit screenshot pi pm py ch cus sub src evt req acct card txn po price prod si seti cs il ii inv tok file link dp pst plan qt tr trr in ba ca bps vs ses msg thread run asst call step chatcmpl resp batch team usr user org proj room evt ev tx blk job task snap ami vol subnet vpc sg rtb igw eni eipalloc pcx".split()
+    "pk pub mxc img pic file page sha sha1 sha256 md5 uuid id ref rev pr issue build web pod node vol pvc deps pip npm yarn cache linux main index chunk vendor sha512 digest commit screenshot pi pm py ch cus sub src evt req acct card txn po price prod si seti cs il ii inv tok file link dp pst plan qt tr trr in ba ca bps vs ses msg thread run asst call step chatcmpl resp batch team usr user org proj room evt ev tx blk job task snap ami vol subnet vpc sg rtb igw eni eipalloc pcx".split()
 )
 
 
@@ -146,9 +146,9 @@ RULES: Final[tuple[Rule, ...]] = (
         name="django-key",
         kind="secret",
         why="Keys that Django's startproject made say so.",
-        pattern=re.compile(r"django-insecure-(?P<s>[^\s\"'`<>‹›]{20,}+)"),
+        pattern=re.compile(r"(?P<s>django-insecure-[^\s\"'`<>‹›]{20,}+)"),
         gate=gate("django"),
-        finds=("SECRET_KEY = 'django-insecure-⟦{signs:50}⟧'",),
+        finds=("SECRET_KEY = '⟦django-insecure-{signs:50}⟧'",),
         leaves=("keys that begin with django-insecure- are for development",),
         worst="django-insecure-",
         validate=not_placeholder,

@@ -39,7 +39,7 @@ LOOSE_VERBS: Final = frozenset("a e on to as na auf si son sea van var er zu now
 PLAIN_VERBS: Final = frozenset(
     (*"is was je ist lautet es est è é jest är это は が 是 bylo był".split(), None, "should be", "will be", "to")
 )
-BARE_VERBS: Final = frozenset("pass token key secret seed".split())
+BARE_NAMES: Final = frozenset("pass token key secret seed".split())
 BLANK: Final = frozenset(" \t\r\n\u00a0")
 FAR: Final = 240
 PROMISING: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|[A-Za-z]-[A-Za-z]")
@@ -49,58 +49,72 @@ CONTENDERS: Final = 6
 
 
 def sentence(key: KeyName, text: str, low: str) -> Spans:
+    """The first value after the name that a verb or a sign presents and that is one."""
     end, slot = key.end, key.slot
     if (text[end : end + 1] == "=" and text[end + 1 : end + 2] not in BLANK) or not PROMISING.search(
         text, end, end + FAR
     ):
-        return NOTHING
+        return told_phrase(key, text, low)
+    if key.start and text[key.start - 1] in "<{[":
+        return NOTHING  # stands for a value itself: `<password>`
     if text[end : end + 2] in ("'s", "’s"):
         end += 2
         value = read_value(text, end + 1) if text[end : end + 1] == " " else None
-        if value and tells(slot, value, sure=not value.quoted, plain=False):
+        if value and tells(key, value, is_sure=not value.quoted, says_is=False):
             return (whole(value, text),)
-    if key.start and text[key.start - 1] in "<{[":
-        return NOTHING  # stands for a value itself: `<password>`
-    while text[end : end + 1] in ("*", "_", '"', "'", "`", ")", "”", "]") and text[end : end + 1]:
-        end += 1
-    told = TELLING.match(low, end)
-    steps = 0
-    while told and steps < CONTENDERS:
+    end += len(CLOSED.match(text, end)[0])  # type: ignore[index]  # matches nothing as well
+    is_bare = key.name.lower() in BARE_NAMES
+    at = end
+    for _ in range(CONTENDERS):
+        told = TELLING.match(low, at)
+        if not told:
+            break
+        verb = told["verb"]
+        is_loose = verb in LOOSE_VERBS and (is_bare or told["fill"].count(" ") > 4)
+        is_sure = bool(verb) and not is_loose or not told["fill"] and not is_loose
         value = read_value(text, told.end())
-        said = verb = told["verb"]
-        if verb in LOOSE_VERBS and (key.name.lower() in BARE_VERBS or told["fill"].count(" ") > 4):
-            verb = None
-        if value and tells(
-            slot,
-            value,
-            sure=not told["fill"] and verb != "" or bool(verb),
-            plain=verb in PLAIN_VERBS and key.name.lower() not in BARE_VERBS,
-        ):
+        if value and tells(key, value, is_sure=is_sure, says_is=not is_bare and verb in PLAIN_VERBS):
             return (whole(value, text),)
-        after = told.end("verb") if said else told.end()
-        told = TELLING.match(low, after) if after > end else None
-        end, steps = after, steps + 1
-    return adjacent(slot, key.end, text, is_verb=key.name.lower() in BARE_VERBS)
+        further = told.end("verb") if verb else told.end()
+        if further <= at:
+            break
+        at = further
+    return told_phrase(key, text, low) or adjacent(slot, key.end, text, is_verb=is_bare)
 
 
-def tells(slot: Slot, value: Value, *, sure: bool, plain: bool) -> bool:
-    """`sure`: nothing else can be meant by the place; `plain`: a verb that says "is", after which a quoted word will do."""
-    if NESTED.match(value.text) or not is_credential(slot, value, name="", sign="is"):
+def told_phrase(key: KeyName, text: str, low: str) -> Spans:
+    """`the passphrase is winter velvet anchor garden`: words, and nothing but words, up to the end of the line."""
+    if not key.name.lower().endswith(("phrase", "mnemonic")):
+        return NOTHING
+    told = PHRASE.search(low, key.end, key.end + FAR)
+    if not told or FUNCTION_WORDS & set(told["s"].split()):
+        return NOTHING
+    return (told.span("s"),)
+
+
+def tells(key: KeyName, value: Value, *, is_sure: bool, says_is: bool) -> bool:
+    """`is_sure`: nothing else can stand there. `says_is`: after such a verb a quoted plain word will do."""
+    if NESTED.match(value.text) or not is_credential(key.slot, value, name=key.name, sign="is"):
         return False
     text = value.text
-    if slot is not Slot.PASSWORD:
+    if key.slot is not Slot.PASSWORD:
         return is_random(text, 16) and "://" not in text
     if value.quoted:
-        return sure and (
-            looks_chosen(text, 5)
-            or (plain and len(text) >= 5 and text.isalpha() and text.islower() and value.next != "-")
-        )
-    if "/" in text or "://" in text or text.endswith("()") or not (sure or is_strong(text) or is_random(text, 12)):
+        is_word = len(text) >= 5 and text.isalpha() and text.islower() and value.next != "-"
+        return is_sure and (looks_chosen(text, 5) or (says_is and is_word))
+    if "/" in text or text.endswith("()") or not (is_sure or is_strong(text) or is_random(text, 12)):
         return False
     numbered = NUMBERED.fullmatch(text)
-    return not numbered or text.count("-") >= 2 or len(numbered["digits"]) >= (3 if sure else 4)
+    return not numbered or text.count("-") >= 2 or len(numbered["digits"]) >= (3 if is_sure else 4)
 
 
+PHRASE: Final = re.compile(
+    r"(?:\b(?:is|was|je|ist|es|est|jest|è|é)\b|[:=])[ \t]{0,4}(?:\r?\n[ \t]{0,4})?[\"'`„“*]{0,2}(?P<s>[a-zà-ž]{3,10}(?:[ ][a-zà-ž]{3,10}){3,11}+)(?=[\"'`“”*.]{0,2}[ \t]{0,4}(?:\r?\n|$))"
+)
+FUNCTION_WORDS: Final = frozenset(
+    "the and for with not you your are was this that from have has will must can should when where then here them they see ask use set must may now just only very too".split()
+)
+CLOSED: Final = re.compile(r"[*_\"'`)”\]]{0,4}+")
 NUMBERED: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]*?)*(?P<digits>[0-9]*)")
 """`RFC-1234`, `Winter-1890`: a name with a number, unless the sentence leaves no doubt."""
 
@@ -147,7 +161,8 @@ BEFORE: Final = re.compile(
 def named_after(key: KeyName, text: str, low: str) -> Spans:
     """`X is the password`, `try X as the password`."""
     if (
-        key.slot is not Slot.PASSWORD
+        text[key.end : key.end + 1] == "("
+        or key.slot is not Slot.PASSWORD
         or not key.start
         or text[key.start - 1] not in BLANK
         or not PROMISING.search(text, max(0, key.start - LONGEST_BEFORE), key.start)
@@ -224,7 +239,8 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
             'the password is "⟦{weak}⟧", all lower case',
             "le mot de passe est ⟦{chosen}⟧",
             "hasło to ⟦{chosen}⟧",
-            "пароль от сервера ⟦{chosen}⟧",
+            "пароль от сервера: ⟦{chosen}⟧",
+            "heslo k wifi: ⟦{chosen}⟧",
             "password's ⟦{chosen}⟧ fyi",
             'password "⟦{diceware:3}-51⟧" works for me',
             "Hier der neue API key: ⟦{hex:32}⟧",

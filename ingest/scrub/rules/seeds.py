@@ -54,7 +54,7 @@ RULES: Final[tuple[Rule, ...]] = (
         why="Seeds of second factors are base 32, often in groups of four, and named by what they are for.",
         pattern=re.compile(
             CONTEXT
-            + r"[^\n]{0,80}?(?<![\w/.+\-=])(?P<s>[a-z2-7]{4}(?:[ \-][a-z2-7]{4}){3,15}|(?=[a-z]{0,30}[2-7])[a-z2-7]{16,64})(?![\w/+=])"
+            + r"[^\n]{0,80}?(?<![\w/.+\-=])(?P<s>(?=[a-z \-]{0,24}[2-7])[a-z2-7]{4}(?:[ \-][a-z2-7]{4}){3,15}|(?=[a-z]{0,30}[2-7])[a-z2-7]{16,64})(?![\w/+=])"
         ),
         gate=gate("totp otp mfa fa authenticator oathtool base factor setup google faktor dvoufaktor dvoufaktorov"),
         finds=(
@@ -82,7 +82,7 @@ RULES: Final[tuple[Rule, ...]] = (
         gate=gate(
             "seed seeds mnemonic wallet bip phrase words obnovovac wiederherstellungsphrase frase seedphrase", "fráz"
         ),
-        finds=("seed phrase: ⟦{diceware:12, }⟧", "my wallet mnemonic is\n⟦{diceware:24, }⟧"),
+        finds=("seed phrase: ⟦{seed:12}⟧", "my wallet mnemonic is\n⟦{seed:24}⟧"),
         leaves=(
             "seed phrase: write it down and never show it to anybody who asks for it",
             "the wallet is not in the index of the words that we have used for all",

@@ -65,7 +65,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="ai-api-key",
     ),
     token(
-        "ai-key",
+        "ai-service-key",
         "Prefixes of other AI services: Hugging Face, Groq, xAI, Replicate, Perplexity, Fireworks, LangSmith, Pinecone, Cerebras, NVIDIA, Tavily, Firecrawl.",
         r"(?:hf_|api_org_|gsk_|xai-|r8_|pplx-|fw_|lsv2_(?:pt|sk)_|ls__|pcsk_|csk-|nvapi-|tvly-(?:dev-|prod-)?|fc-|tgp_v1_|jina_|voyage_?|cohere_|sk_(?=[a-f0-9]{40,})|"
         r"wandb_v1_|key_(?=[a-f0-9]{40})|e2b_|exa_|luma-|together_|AQ\.Ab8RN6|sk-lf-|pk-lf-)(?P<b>[A-Za-z0-9_\-]{24,}+)",
@@ -113,13 +113,13 @@ RULES: Final[tuple[Rule, ...]] = (
         validate=not_placeholder,
     ),
     Rule(
-        name="mail-key",
+        name="mailchimp-key",
         kind="mail-key",
         why="Keys of Mailchimp and the newer ones of Mailgun: hex digits with an ending of their own.",
         pattern=re.compile(
             r"(?P<s>[a-f0-9]{32}-(?<![0-9A-Za-z_].{33})(?:us\d{1,2}|[a-f0-9]{8}-[a-f0-9]{8})(?![A-Za-z0-9\-]))"
         ),
-        gate=gate("us", "-", run=40),
+        gate=gate("us", "-", run=24),
         finds=("mailchimp ⟦{hex:32}-us14⟧", "⟦{hex:32}-{hex:8}-{hex:8}⟧"),
         leaves=("{hex:32}-suffix",),
         worst="a" * 32 + "-",

@@ -81,6 +81,10 @@ def bare_userinfo(match: re.Match[str], text: str) -> Spans:
     return (match.span("s"),)
 
 
+PARAMETER: Final = re.compile(r"[^\s&#\"'<>`‹›)(\]}|;\\,]*+")
+NESTED: Final = re.compile(r"\??[a-z_]+=", re.I)
+
+
 def query(match: re.Match[str], text: str) -> Spans:
     """A name that promises a credential, or one that may mean anything with a value that was drawn."""
     name = text[match.start("name") : match.end("name")].lower()
@@ -88,15 +92,17 @@ def query(match: re.Match[str], text: str) -> Spans:
     slot = slot_of(name)
     if name not in QUERY_NAMES and slot is None:
         return NOTHING
-    if is_placeholder(value, quoted=True) or len(value) < 4:
-        return NOTHING
+    seen = value[:128]
     if slot is Slot.PASSWORD:
-        return (match.span("s"),)
-    if name in LOOSE_NAMES or slot is None and len(value) < 24:
-        good = is_random(value, 20) and not is_wordy(value)
+        good = not NESTED.match(seen)
+    elif name in LOOSE_NAMES or (slot is None and len(value) < 24):
+        good = is_random(seen, 20) and not is_wordy(seen)
     else:
-        good = is_random(value, 8) or looks_chosen(value, 8)
-    return (match.span("s"),) if good else NOTHING
+        good = is_random(seen, 8) or looks_chosen(seen, 8)
+    if not good or is_placeholder(seen, quoted=True):
+        return NOTHING
+    end = PARAMETER.match(text, match.end("s")).end()  # type: ignore[union-attr]  # matches nothing as well
+    return ((match.start("s"), end),)
 
 
 def hook(match: re.Match[str], text: str) -> Spans:
@@ -109,7 +115,11 @@ def hook(match: re.Match[str], text: str) -> Spans:
     return (match.span("s"),) if letters_only else NOTHING
 
 
-TAIL: Final = r"(?![A-Za-z0-9_\-])"
+def service_hook(match: re.Match[str], text: str) -> Spans:
+    """Beside the name of a service a shorter one will do."""
+    value = match["s"]
+    return (match.span("s"),) if is_random(value, 10) and not is_placeholder(value, quoted=True) else hook(match, text)
+
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
@@ -125,7 +135,7 @@ RULES: Final[tuple[Rule, ...]] = (
             r"chat\.googleapis\.com/v1/spaces/[A-Za-z0-9_\-]{5,20}/messages\?key=|api\.telegram\.org/(?:file/)?bot|hooks\.airtable\.com/workflows/v1/genericWebhook/[A-Za-z0-9]{10,20}/[A-Za-z0-9]{10,20}/|"
             r"webhook\.site/|ntfy\.sh/(?=[A-Za-z0-9_\-]{24})|requestbin\.[a-z]{2,5}/|api\.render\.com/deploy/srv-[a-z0-9]{10,30}\?key=|"
             r"deadmanssnitch\.com/|nosnch\.in/|betteruptime\.com/api/v1/heartbeat/|uptime\.betterstack\.com/api/v1/heartbeat/|cronitor\.link/p/)"
-            r"(?P<s>[A-Za-z0-9_\-:]{8,}+(?:/[A-Za-z0-9_\-]{12,}+){0,3}+)"
+            r"(?P<s>[A-Za-z0-9_\-:]{8,}+(?:/[A-Za-z0-9_\-]{12,}+){0,3}+)(?!/‹)"
         ),
         gate=gate(
             "hooks hook webhook webhooks webhookb ifttt hc pipedream pagerduty victorops opsgenie googleapis telegram ntfy requestbin deploy deadmanssnitch nosnch heartbeat cronitor"
@@ -135,6 +145,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "`https://discordapp.com/api/webhooks/{digits:19}/⟦{url64:68}⟧` posts",
             "https://hooks.zapier.com/hooks/catch/{digits:7}/⟦{lower:12}7a⟧/",
             "https://acme.webhook.office.com/webhookb2/{uuid}@{uuid}/IncomingWebhook/⟦{hex:32}/{uuid}⟧",
+            "https://api.telegram.org/bot⟦{digits:10}:AA{url64:33}⟧/getMe",
         ),
         leaves=(
             "https://hooks.slack.com/services/...",
@@ -142,14 +153,14 @@ RULES: Final[tuple[Rule, ...]] = (
             "see https://webhook.site/docs",
         ),
         worst="hooks.slack.com/services/TAAAAAA/",
-        validate=hook,
+        validate=service_hook,
     ),
     Rule(
         name="webhook-path",
         kind="webhook",
         why="Self-hosted hooks: Mattermost, Rocket.Chat, hookshot, n8n, Home Assistant, Gitea, Jenkins-like builds.",
         pattern=re.compile(
-            r"/(?:(?:in(?:coming|bound)?[_\-]?)?(?:web)?hooks?(?:-test|-in|s)?|webhookb?2?|trigger|triggers|push|heartbeat|ping|deploy-?hook)/(?:[a-z0-9]{1,3}/)?(?:[A-Za-z0-9]{8,20}/)?(?P<s>[A-Za-z0-9_\-]{16,}+)(?![A-Za-z0-9_\-.]{0,40}\.(?:md|html?|png|jpg|svg|go|py|js|ts|php)\b)"
+            r"/(?:(?:in(?:coming|bound)?[_\-]?)?(?:web)?hooks?(?:-test|-in|s)?|webhookb?2?|trigger|triggers|push|heartbeat|ping|deploy-?hook)/(?:[a-z0-9]{1,3}/)?(?:[A-Za-z0-9]{8,20}/)?(?P<s>[A-Za-z0-9_\-]{16,}+)(?!@|[A-Za-z0-9_\-.]{0,40}\.(?:md|html?|png|jpg|svg|go|py|js|ts|php)\b)"
         ),
         gate=gate("hook hooks webhook webhooks webhookb trigger triggers push ping heartbeat", run=16),
         finds=(
@@ -278,7 +289,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="url-secret",
         why="Signed addresses and keys in parameters; whoever has the link is let in.",
         pattern=re.compile(
-            r"[?&;#](?:amp;)?(?P<name>[a-z][a-z0-9_.\-]{0,39}+)(?:=|%3d)(?P<s>[^\s&#\"'<>`‹›)(\]}|;\\,]{4,}+)"
+            r"[?&;#](?:amp;)?(?P<name>[a-z][a-z0-9_.\-]{0,39}+)(?:=|%3d)(?P<s>[^\s&#\"'<>`‹›)(\]}|;\\,]{4,256}+)"
         ),
         gate=gate("jsessionid", "?", "&"),
         finds=(
