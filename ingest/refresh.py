@@ -18,7 +18,7 @@ from index.model import NO_EMBEDDER, Corpus, Fingerprint, SourceId, corpus_of
 from index.store import documents, erase, sweeps, vectors
 from index.store.store import Store
 from ingest.report import Outcome, Report, SourceReport
-from ingest.vectors import fill_pending
+from ingest.vectors import fill_pending, note_pending
 from ingest.writing import Writer
 
 
@@ -86,6 +86,8 @@ async def refresh(
         reports += done
     await _record(writer, reports, now_ms())
     filled = await fill_pending(writer, embedder, progress=progress.vectors_done)
+    with suppress(SourcesError):  # as for `_record`
+        await note_pending(writer, now_ms())
     is_erased = await erase.wipe_log(store.connection)
     return Report(tuple(reports), filled, is_erased=is_erased, seconds=time.monotonic() - start)
 

@@ -6,16 +6,19 @@ not the refresh: the parts stay pending and the next run goes on.
 
 import time
 from collections.abc import Callable
+from typing import Final
 
 from index.embed.base import Embedder, Refusal, Role
 from index.errors import EmbedderError
 from index.model import Chunk, ChunkId, Span, Vector
 from index.store import vectors
+from index.store.store import Store
 from index.store.vectors import PendingPart
 from index.text.parts import embedding_text
 from ingest.report import VectorReport
 from ingest.writing import Writer
 
+_SINCE: Final = "pending_since_ms"
 BATCH: int = 256
 """Parts per batch: enough to sort by length, few enough to lose."""
 
@@ -58,6 +61,21 @@ async def fill_pending(
         async with writer.transaction():
             await vectors.divide(connection)
     return VectorReport(embedded, refused, await vectors.pending_count(connection), fault, clock() - start)
+
+
+async def note_pending(writer: Writer, now_ms: int) -> None:
+    """Record since when there is always something pending, for `sources audit`. Writes when that changes, no more."""
+    is_pending = await vectors.pending_count(writer.store.connection) > 0
+    if is_pending == (await pending_since_ms(writer.store) is not None):
+        return
+    async with writer.transaction() as store:
+        await store.set_value(_SINCE, str(now_ms) if is_pending else "")
+
+
+async def pending_since_ms(store: Store) -> int | None:
+    """None when nothing was pending at the end of the last refresh."""
+    value = await store.value(_SINCE)
+    return int(value) if value else None
 
 
 def _text(part: PendingPart) -> str:

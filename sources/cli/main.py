@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "ask": Entry("sources.cli.ask", "Answer a question from what is indexed, with citations."),
     "bot": Entry("sources.cli.bot", "Answer !search in the rooms that [bot] lists."),
     "status": Entry("sources.cli.status", "Show what is in the index, how old it is and what it lacks."),
+    "audit": Entry("sources.cli.audit", "Show what is old, missing or out of step."),
     "check": Entry("sources.cli.check", "Read the configuration and try everything it names."),
     "demo": Entry("sources.cli.demo", "Show the program at work: index this project, search it, clean up."),
     "evaluate": Entry("sources.cli.evaluate", "Measure the search on questions whose answers are known."),
