@@ -58,6 +58,10 @@ async def dry_run(config: Config, *, only: Sequence[str], is_full: bool) -> list
             )
         except SourcesError as error:
             found.append(Expected(source, note=str(error)))
+    for forge in config.forge:
+        if not only or {f"forge:{forge.name}", forge.name} & set(only):
+            note = "its listing says what there is, and it is not asked"
+            found.append(Expected(SourceId(f"forge:{forge.name}"), note=note))
     return found
 
 

@@ -24,6 +24,9 @@ from ingest.scrub import scrub
 from sources.config.model import Config, Notes, Repo
 from sources.config.settings import clones_folder, notes_settings, repo_login, repo_settings
 from sources.credentials import Credentials
+from sources.forge_sources import ForgeSource, forge_sources, named, placed
+
+AnySource = Repo | Notes | ForgeSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class Found:
 
 
 _PLACE: Final = re.compile(
-    r"(?:(?P<kind>repo|notes):)?(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)[ /](?P<path>.+?)"
+    r"(?:(?P<kind>repo|notes|forge):)?(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)[ /](?P<path>.+?)"
     r"(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?",
     re.DOTALL,
 )
@@ -88,10 +91,21 @@ async def get(config: Config, credentials: Credentials, reference: Reference) ->
     """Read a passage afresh. QueryError for a reference that leads nowhere, ForgeError for a file that is gone."""
     if reference.chunk is not None:
         reference = await _place_of(config, reference.chunk)
-    source = source_named(config, reference.source)
-    if isinstance(source, Repo):
-        return await _from_repository(_repository(source, config, credentials), reference)
-    return _from_notes(source, reference)
+    source, reference = await _place(config, reference)
+    if isinstance(source, Notes):
+        return _from_notes(source, reference)
+    return await _from_repository(_repository(source, config, credentials), _id_of(source), reference)
+
+
+async def _place(config: Config, reference: Reference) -> tuple[AnySource, Reference]:
+    """The source, and the reference with the path inside it: of a forge's repository both stand in one text."""
+    try:
+        return source_named(config, reference.source), reference
+    except QueryError:
+        found = placed(await forge_sources(config), f"{reference.source}/{reference.path}")
+        if found is None:
+            raise
+        return found[0], replace(reference, source=found[0].repo.source, path=found[1])
 
 
 async def _place_of(config: Config, chunk: ChunkId) -> Reference:
@@ -118,7 +132,29 @@ def source_named(config: Config, name: str) -> Repo | Notes:
     return found[chosen[0]]
 
 
-def _repository(repo: Repo, config: Config, credentials: Credentials) -> Repository:
+async def _any_named(config: Config, name: str) -> AnySource:
+    """As `source_named`, the repositories of forges included."""
+    try:
+        return source_named(config, name)
+    except QueryError:
+        if (found := named(await forge_sources(config), name)) is None:
+            raise
+        return found
+
+
+def _id_of(source: AnySource) -> SourceId:
+    match source:
+        case ForgeSource():
+            return source.repo.source
+        case Repo():
+            return SourceId(f"repo:{source.name}")
+        case Notes():
+            return SourceId(f"notes:{source.name}")
+
+
+def _repository(repo: Repo | ForgeSource, config: Config, credentials: Credentials) -> Repository:
+    if isinstance(repo, ForgeSource):
+        return repo.repository(config, credentials)
     return Repository(repo_settings(repo, config.refresh), clones_folder(config), Git(), repo_login(repo, credentials))
 
 
@@ -131,10 +167,10 @@ async def _freshened(repository: Repository) -> list[str]:
     return []
 
 
-async def _from_repository(repository: Repository, reference: Reference) -> Passage:
+async def _from_repository(repository: Repository, source: SourceId, reference: Reference) -> Passage:
     notes = await _freshened(repository)
     data = await repository.show(reference.path)
-    passage = _passage(SourceId(f"repo:{repository.settings.name}"), data, reference)
+    passage = _passage(source, data, reference)
     return replace(passage, notes=tuple(notes))
 
 
@@ -177,8 +213,7 @@ async def toc(config: Config, *, source: str | None, tag: str | None) -> list[En
     """What the index holds, by source and path."""
     name = None
     if source is not None:
-        chosen = source_named(config, source)
-        name = SourceId(f"{'repo' if isinstance(chosen, Repo) else 'notes'}:{chosen.name}")
+        name = _id_of(await _any_named(config, source))
     async with open_store(config.index_file, is_writer=False) as store:
         return await entries(store.connection, source=name, tag=tag)
 
@@ -193,8 +228,13 @@ async def grep(
     ignore_case: bool = False,
     limit: int = 1000,
 ) -> Found:
-    """Exact lines in tracked files and in notes. One source failing stops no other."""
-    chosen: list[Repo | Notes] = [*config.repo, *config.notes] if source is None else [source_named(config, source)]
+    """Exact lines in tracked files and in notes. One source failing stops no other.
+
+    Of forges, which can have thousands, only a repository that is named is fetched anew.
+    """
+    chosen: list[AnySource] = [*config.repo, *await forge_sources(config), *config.notes]
+    if source is not None:
+        chosen = [await _any_named(config, source)]
     lines: list[GrepLine] = []
     binaries: list[str] = []
     notes: list[str] = []
@@ -204,12 +244,13 @@ async def grep(
     for one in chosen:
         left = limit - len(lines)
         try:
-            if isinstance(one, Repo):
+            if not isinstance(one, Notes):
                 repository = _repository(one, config, credentials)
-                notes += await _freshened(repository)
+                if source is not None or isinstance(one, Repo):
+                    notes += await _freshened(repository)
                 found = await repository.grep(pattern, is_regex=is_regex, ignore_case=ignore_case, limit=max(left, 1))
                 lines += found.lines[:left]
-                binaries += [f"{one.name} {path}" for path in found.binaries]
+                binaries += [f"{repository.settings.name} {path}" for path in found.binaries]
                 is_cut = is_cut or found.is_cut or len(found.lines) > left
             elif matches is not None:
                 async for line in _note_lines(one, matches):
@@ -221,6 +262,8 @@ async def grep(
             raise
         except SourcesError as error:
             faults.append(str(error))
+    if source is None and any(isinstance(one, ForgeSource) for one in chosen):
+        notes.append("repositories of forges are as of the last refresh (--source reads one afresh)")
     shown = tuple(replace(line, text=scrub(line.text)) for line in lines)
     return Found(shown, tuple(binaries), is_cut, tuple(notes), tuple(faults))
 

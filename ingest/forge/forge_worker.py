@@ -71,7 +71,7 @@ class ForgeWorker:
         found, clashes = self._named({n: repo for n, repo in known.items() if n not in gone}, seen)
         renamed = await self._adopt(writer, known, found, unsure, seen)
         done = await self._each(writer, list(found.values()), told_ms=seen.told_ms, is_full=is_full)
-        clones = {one.clone for one in found.values()} | {_clone(number) for number in known.keys() - gone.keys()}
+        clones = {one.clone for one in found.values()} | {clone_of(number) for number in known.keys() - gone.keys()}
         await asyncio.to_thread(forget_others, self.clones, clones)
         own = self._report(seen, unsure, renamed)
         return [replace(own, seconds=time.monotonic() - start), *removed, *clashes, *done]
@@ -164,7 +164,7 @@ class ForgeWorker:
         if label != repo.full_name:  # two that differ only in what was scrubbed stay two
             label = f"{label}#{repo.id}"
         source, identity = SourceId(f"{self.source}/{label}"), SourceId(f"{self.source}#{repo.id}")
-        return Found(source, identity, label, _clone(number), repo)
+        return Found(source, identity, label, clone_of(number), repo)
 
     def _report(self, seen: Seen, unsure: Sequence[str], renamed: Sequence[str]) -> SourceReport:
         """Of the listing itself."""
@@ -204,7 +204,7 @@ async def _refreshed(worker: RepoWorker, writer: Writer, *, is_full: bool) -> So
     return report
 
 
-def _clone(number: str) -> str:
+def clone_of(number: str) -> str:
     """Named by number, so that a renamed repository keeps its clone."""
     return clone_name(number.rpartition("#")[2], number)
 

@@ -28,7 +28,8 @@ class Trust:
         if known.position is None or known.fault is not None or not known.settled or listed.pushed_at is None:
             return False
         state, until_ms = json.loads(known.settled)
-        return bool(state == self._state(listed) and now_ms < until_ms)
+        # Nor for longer than is configured now, nor for ever because the clock was set back.
+        return bool(state == self._state(listed) and now_ms < until_ms <= now_ms + self.lasts_ms)
 
     def settled(self, known: ForgeRepo, listed: Listed, *, told_ms: int, now_ms: int) -> str:
         """To be recorded of a repository that was just found up to date; empty when it will prove nothing.

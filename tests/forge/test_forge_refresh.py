@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from index.errors import QueryError
 from index.model import Audience, SourceId
 from ingest.report import Outcome, Report
 from sources.app import open_searcher, run_refresh
@@ -474,3 +475,37 @@ def test_status_and_check_know_the_forge(place: Place) -> None:
     place.forge.api_headers = {"Retry-After": "600"}
     findings = {one["name"]: one for one in run("check")["findings"]}
     assert findings["forge here"]["verdict"] == "fail"
+
+
+def test_a_hit_can_be_read_afresh_listed_and_grepped_under_each_of_its_names(place: Place) -> None:
+    place.give_token()
+    place.settings["visibility"] = '["public", "private"]'
+    docs = place.forge.host("club/docs", {b"guide/keys.md": b"# Keys\n\nKept well.\n"}, visibility="private")
+    place.forge.host("others/docs", page("docs"))
+    place.settings["organisations"] = '["club", "others"]'
+    place.refresh()
+    file = place.folder / "sources.toml"
+    file.write_text(place.text)
+
+    def run(*arguments: str) -> Any:
+        options = ["--config", str(file), "--credentials-dir", str(place.credentials.directory)]
+        return CliRunner().invoke(group, [*options, *arguments], standalone_mode=False, catch_exceptions=False)
+
+    hit = json.loads(run("search", "kept", "--json").stdout)["hits"][0]
+    assert docs.origin is not None
+    docs.origin.commit({b"guide/keys.md": b"# Keys\n\nKept better.\n"})
+    for reference in (
+        str(hit["ref"]),
+        "here/club/docs guide/keys.md:1-3 › Keys",
+        "forge:here/club/docs guide/keys.md",
+        "club/docs/guide/keys.md",
+    ):
+        assert "Kept better." in run("get", reference).stdout
+    with pytest.raises(QueryError, match="could be forge:here/club/docs or forge:here/others/docs"):
+        run("get", "docs guide/keys.md")
+    with pytest.raises(QueryError, match="is not configured"):
+        run("get", "club/other guide/keys.md")
+    assert run("grep", "better", "--source", "club/docs").stdout == "club/docs guide/keys.md:3: Kept better.\n"
+    assert "others/docs README.md" in run("grep", "about docs").stdout
+    assert "keys.md" in run("toc", "--source", "club/docs").stdout
+    assert "is not asked" in run("refresh", "--dry-run").stdout
