@@ -9,10 +9,12 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Final
+from urllib.parse import unquote
 
 from index.errors import ForgeError, QueryError, SourcesError
-from index.model import ChunkId, SourceId
-from index.store.reading import Entry, chunks_by_id, entries
+from index.model import ChunkId, Corpus, DocumentId, EventId, RoomId, SourceId
+from index.store.ledger import window_of
+from index.store.reading import Entry, StoredChunk, chunks_by_id, document_chunks, entries
 from index.store.store import open_store
 from ingest.forge.decoding import Decoded, decode
 from ingest.forge.git import Git
@@ -23,6 +25,7 @@ from ingest.forge.repository import Repository
 from ingest.scrub import scrub
 from sources.config.model import Config, Notes, Repo
 from sources.config.settings import clones_folder, notes_settings, repo_login, repo_settings
+from sources.conversation import Conversation, conversation
 from sources.credentials import Credentials
 from sources.forge_sources import ForgeSource, forge_sources, named, placed
 
@@ -31,9 +34,11 @@ AnySource = Repo | Notes | ForgeSource
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What to read: a chunk by its number, or a path in a source; all lines unless some are named."""
+    """What to read: a chunk by its number, a message, or a path in a source; all lines unless some are named."""
 
     chunk: ChunkId | None = None
+    room: RoomId | None = None
+    event: EventId | None = None
     source: str = ""
     path: str = ""
     lines: tuple[int, int] | None = None
@@ -70,8 +75,16 @@ _PLACE: Final = re.compile(
 )
 
 
+_PERMALINK: Final = re.compile(r"(?:https?://matrix\.to/#/)?(?P<room>![^/?\s]+)[/ ](?P<event>\$[^/?\s]+)(?:\?.*)?")
+
+
 def parse_reference(text: str) -> Reference:
-    """`handbook ops/keys.md:12-30`, as hits are cited, with or without `repo:` and headings; or the `ref` of JSON."""
+    """`handbook ops/keys.md:12-30`, as hits are cited, with or without `repo:` and headings; or the `ref` of JSON.
+
+    For chat a permalink, with the room's id, not its alias.
+    """
+    if (link := _PERMALINK.fullmatch(unquote(text.strip()))) is not None:
+        return Reference(room=RoomId(link["room"]), event=EventId(link["event"]))
     text = text.partition(" › ")[0].strip()
     if text.isascii() and text.isdigit() and len(text) < 20:
         return Reference(chunk=ChunkId(int(text)))
@@ -87,10 +100,15 @@ def parse_reference(text: str) -> Reference:
     return Reference(source=source, path=match["path"].strip("/"), lines=lines)
 
 
-async def get(config: Config, credentials: Credentials, reference: Reference) -> Passage:
+async def get(config: Config, credentials: Credentials, reference: Reference) -> Passage | Conversation:
     """Read a passage afresh. QueryError for a reference that leads nowhere, ForgeError for a file that is gone."""
-    if reference.chunk is not None:
-        reference = await _place_of(config, reference.chunk)
+    if reference.chunk is not None or reference.event is not None:
+        stored = await _stored(config, reference)
+        if stored.corpus is Corpus.CHAT:
+            return await conversation(config, credentials, stored)
+        if stored.path is None:
+            raise QueryError(f"reference: chunk {stored.chunk.id} is no part of a file (run `sources verify`)")
+        reference = Reference(source=stored.source, path=stored.path, lines=stored.chunk.lines)
     source, reference = await _place(config, reference)
     if isinstance(source, Notes):
         return _from_notes(source, reference)
@@ -108,14 +126,21 @@ async def _place(config: Config, reference: Reference) -> tuple[AnySource, Refer
         return found[0], replace(reference, source=found[0].repo.source, path=found[1])
 
 
-async def _place_of(config: Config, chunk: ChunkId) -> Reference:
+async def _stored(config: Config, reference: Reference) -> StoredChunk:
     async with open_store(config.index_file, is_writer=False) as store:
-        stored = (await chunks_by_id(store.connection, [chunk])).get(chunk)
-    if stored is None:
-        raise QueryError(f"reference: there is no chunk {chunk} in the index (search again, it may have changed)")
-    if stored.path is None:
-        raise QueryError(f"reference: chunk {chunk} is no part of a file (open its permalink)")
-    return Reference(source=stored.source, path=stored.path, lines=stored.chunk.lines)
+        connection = store.connection
+        if reference.chunk is not None:
+            found = list((await chunks_by_id(connection, [reference.chunk])).values())
+        elif reference.room is not None and reference.event is not None:
+            window = await window_of(connection, reference.room, reference.event)
+            document = DocumentId(f"chat:{reference.room} {window}")
+            found = [] if window is None else await document_chunks(connection, document)
+        hidden = {source.id for source in await store.sources() if source.is_hidden}
+    shown = [stored for stored in found if stored.source not in hidden]
+    if not shown:
+        name = f"chunk {reference.chunk}" if reference.chunk is not None else f"message {reference.event}"
+        raise QueryError(f"reference: there is no {name} in the index (search again, it may have changed)")
+    return shown[0]
 
 
 def source_named(config: Config, name: str) -> Repo | Notes:

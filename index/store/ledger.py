@@ -221,6 +221,19 @@ async def members(connection: aiosqlite.Connection, room_key: int, window: Event
     return found
 
 
+async def window_of(connection: aiosqlite.Connection, room: RoomId, event: EventId) -> EventId | None:
+    """The window that shows a message, or the message that an edit replaces."""
+    rows = list(
+        await connection.execute_fetchall(
+            "SELECT w.id FROM room JOIN ledger AS e USING (room_key)"
+            " JOIN ledger AS o ON o.room_key = e.room_key AND o.event = coalesce(e.family, e.event)"
+            " JOIN chat_window AS w ON w.window_key = o.window_key WHERE room.id = ? AND e.event = ?",
+            (room, event),
+        )
+    )
+    return EventId(rows[0][0]) if rows else None
+
+
 async def window_members(connection: aiosqlite.Connection, room_key: int, window: EventId) -> list[EventId]:
     rows = await connection.execute_fetchall(
         "SELECT event FROM ledger WHERE window_key = (SELECT window_key FROM chat_window WHERE room_key = ? AND id = ?)"

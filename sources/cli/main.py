@@ -30,6 +30,8 @@ COMMANDS: Final = {
     "get": Entry("sources.cli.get", "Read a passage afresh from its source."),
     "ask": Entry("sources.cli.ask", "Answer a question from what is indexed, with citations."),
     "bot": Entry("sources.cli.bot", "Answer !search in the rooms that [bot] lists."),
+    "rooms": Entry("sources.cli.rooms", "Show every joined room: read or refused, why, and how far."),
+    "roster": Entry("sources.cli.roster", "Bring the reader account into the rooms of a list, and out of others."),
     "status": Entry("sources.cli.status", "Show what is in the index, how old it is and what it lacks."),
     "audit": Entry("sources.cli.audit", "Show what is old, missing or out of step."),
     "check": Entry("sources.cli.check", "Read the configuration and try everything it names."),

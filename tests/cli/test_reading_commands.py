@@ -6,7 +6,7 @@ import secrets
 import pytest
 
 from index.errors import ForgeError, QueryError, StoreError
-from index.model import ChunkId
+from index.model import ChunkId, EventId, RoomId
 from sources.reading import Reference, parse_reference
 from tests.cli.conftest import Community
 
@@ -23,13 +23,18 @@ from tests.cli.conftest import Community
         ("handbook/ops/keys.md:7", Reference(source="handbook", path="ops/keys.md", lines=(7, 7))),
         ("notes:wiki a b.md", Reference(source="notes:wiki", path="a b.md")),
         ("123", Reference(chunk=ChunkId(123))),
+        ("!room $event", Reference(room=RoomId("!room"), event=EventId("$event"))),
+        (
+            "https://matrix.to/#/%21room%3Ahs/%24event?via=hs",
+            Reference(room=RoomId("!room:hs"), event=EventId("$event")),
+        ),
     ],
 )
 def test_a_reference_is_what_a_hit_is_cited_with(text: str, reference: Reference) -> None:
     assert parse_reference(text) == reference
 
 
-@pytest.mark.parametrize("text", ["", "handbook", "handbook a.md:9-3", "handbook a.md:0", "1" * 30, "!room $event"])
+@pytest.mark.parametrize("text", ["", "handbook", "handbook a.md:9-3", "handbook a.md:0", "1" * 30, "!room event"])
 def test_a_reference_that_names_nothing_is_refused(text: str) -> None:
     with pytest.raises(QueryError, match="reference"):
         parse_reference(text)

@@ -1,0 +1,77 @@
+"""A passage of chat read afresh: the messages of a window as the homeserver has them now.
+
+What was withdrawn since is not shown; what was edited shows its newest valid revision. Every text passes the scrubber.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from index.errors import ConfigError, QueryError
+from index.model import EventId, Message, RoomId, UserId
+from index.store.reading import StoredChunk
+from ingest.chat.events import Edited, Said, as_mapping, extract
+from ingest.scrub import scrub
+from matrix.errors import RefusedError
+from matrix.reading import RoomReader
+from matrix.shape import RawEvent
+from sources.config.model import Config
+from sources.credentials import Credentials
+
+_NEWEST_VERSION: Final = "12"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    event: EventId
+    sender: UserId
+    sent_ms: int
+    text: str | None  # None: withdrawn, or not to be had
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """`lines` in the order of the window; `notes` say what is missing."""
+
+    room: RoomId
+    title: str
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+
+
+async def conversation(config: Config, credentials: Credentials, stored: StoredChunk) -> Conversation:
+    """CredentialError and MatrixError as they come: without the homeserver nothing of chat is shown."""
+    if config.chat is None or stored.room is None:
+        raise ConfigError("sources.toml: there is no [chat], so its messages cannot be read afresh (configure it)")
+    from ingest.chat.reader import open_reader
+    from sources.config.chat import chat_settings, reader_token
+
+    settings = chat_settings(config.chat)
+    async with open_reader(settings, reader_token(credentials)) as reader:
+        if stored.room not in await reader.joined_rooms():
+            raise QueryError(f"reference: the reader is not in {stored.room} any more (it goes with the next refresh)")
+        lines = [await _line(reader, stored.room, message) for message in stored.chunk.messages]
+    missing = sum(line.text is None for line in lines)
+    notes = (f"{missing} of its messages were withdrawn or are not to be had",) if missing else ()
+    return Conversation(stored.room, stored.title, tuple(lines), notes)
+
+
+async def _line(reader: RoomReader, room: RoomId, message: Message) -> Line:
+    try:
+        raw = await reader.event(room, message.event, is_patient=False)
+    except RefusedError:
+        raw = None
+    return Line(message.event, message.sender, message.sent_ms, None if raw is None else _words(raw, room))
+
+
+def _words(raw: RawEvent, room: RoomId) -> str | None:
+    said = extract(raw, room=room, version=_NEWEST_VERSION, scrub=scrub)
+    if not isinstance(said, Said):
+        return None
+    bundled = as_mapping(as_mapping(as_mapping(raw.get("unsigned")).get("m.relations")).get("m.replace"))
+    edit = extract(bundled, room=room, version=_NEWEST_VERSION, scrub=scrub)
+    is_valid = isinstance(edit, Edited) and (edit.sender, edit.type, edit.target) == (
+        said.sender,
+        said.type,
+        said.event,
+    )
+    return edit.content.text if is_valid and isinstance(edit, Edited) else said.content.text
