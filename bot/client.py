@@ -96,12 +96,9 @@ class Bot:
         self._wants_judgement = True
         self._wants_reload = False
         self._synced_s = 0.0
+        self.ready = asyncio.Event()
+        """Set when commands that are sent from now on will be taken."""
         self._group: asyncio.TaskGroup
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether commands that are sent from now on will be taken."""
-        return self._synced_s > 0
 
     def stop(self) -> None:
         """End in good order: nothing new is taken, answers under way get a moment."""
@@ -162,10 +159,10 @@ class Bot:
     async def _follow(self, eye: Eye, take: Callable[[SyncBatch, str | None], Awaitable[None]]) -> None:
         token = await self._memory.token(eye.user)
         filter_id = await self._patiently(lambda: eye.reader.upload_filter(bot_filter()))
-        failures = 0
+        failures, is_first = 0, True
         while not self._stop.is_set() and filter_id is not None:
             try:
-                batch = await self._unless_stopped(self._next(eye, token, filter_id, failures))
+                batch = await self._unless_stopped(self._next(eye, token, filter_id, failures, is_first=is_first))
             except RefusedError as refused:
                 # The place is lost: go on from now. What was quoted meanwhile is looked at by the next refresh.
                 log.warning("bot.sync_lost", user_id=eye.user, status=refused.status)
@@ -179,15 +176,18 @@ class Bot:
                 if batch is None:
                     return
                 await take(batch, token)
-                token, failures = batch.next_batch, 0
+                token, failures, is_first = batch.next_batch, 0, False
                 self._wake.set()
 
-    async def _next(self, eye: Eye, token: str | None, filter_id: str, failures: int) -> SyncBatch:
+    async def _next(self, eye: Eye, token: str | None, filter_id: str, failures: int, *, is_first: bool) -> SyncBatch:
         if token is None:
             return await eye.reader.sync_blind(None)
         if failures >= _BLIND_AFTER and await eye.reader.is_alive():
             return await eye.reader.sync_blind(token)  # one event that the homeserver cannot serve
-        return await eye.reader.sync(token, filter_id=filter_id, wait_ms=POLL_MS, attempts=1)
+        # Synapse lets equal requests share one answer, and one whose asker was killed may wait out its whole time.
+        # The first one only catches up: nobody should wait to hear that we are here.
+        wait_ms = 0 if is_first else POLL_MS - random.randrange(1_000)
+        return await eye.reader.sync(token, filter_id=filter_id, wait_ms=wait_ms, attempts=1)
 
     async def _take(self, batch: SyncBatch, since: str | None) -> None:
         """A batch of the bot's own sync: what is in it is stored with the place behind it, then done."""
@@ -217,9 +217,10 @@ class Bot:
                     self._speak(one, *asked[one.event], began_s)
         for invitation in batch.invited:
             await self._consider(invitation)
-        if not self._synced_s:
-            self._notifier.tell("READY=1")
         self._synced_s = time.monotonic()
+        if not self.ready.is_set():
+            self.ready.set()
+            self._notifier.tell("READY=1")
 
     async def _look(self, batch: SyncBatch, since: str | None) -> None:
         """A batch of the reader's sync: only what it says of facts and of what is quoted."""

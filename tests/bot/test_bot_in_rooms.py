@@ -1,31 +1,223 @@
-"""The bot among people, on a real homeserver."""
+"""The bot among people, on a real homeserver: what it answers, how, and what it keeps silent about."""
 
-import asyncio
+import time
 
+from bot.settings import OLDEST_COMMAND_MS
+from index.model import EventId
+from matrix.links import event_link
 from tests.bot.town import Town, word
 from tests.matrix.people import Person
 
 
-async def room_with_bot(town: Town, alice: Person, name: str = "Asking") -> str:
-    room = await alice.create_room(name)
-    await town.bot.join(room)
-    await town.reader.join(room)
-    return room
+def bare(who: Person) -> str:
+    return who.user[1:].partition(":")[0]
 
 
 async def test_a_question_is_answered_with_who_when_where_and_a_link(town: Town, alice: Person) -> None:
-    room, needle = await room_with_bot(town, alice), word()
+    needle = word()
+    room = await town.room(alice)
     said = await alice.say(room, f"rotate the {needle} once a year")
     await alice.say(room, "agreed, with the others")
     await town.refresh()
     town.permit({room: ["here"]})
     async with town.bot_running():
-        content = await town.ask(alice, room, f"!search {needle}")
-        name = alice.user[1:].partition(":")[0]
+        asked = await alice.say(room, f"!search {needle}")
+        content = (await town.answer(room, asked))["content"]
         assert content["msgtype"] == "m.notice" and content["m.mentions"] == {}
-        assert content["body"].startswith(f"1. {name}, ")
-        assert f"https://matrix.to/#/{room.replace(':', '%3A')}/{said.replace(':', '%3A')}" in content["body"]
-        assert f"{name}: rotate the {needle} once a year\n{name}: agreed, with the others" in content["body"]
+        assert content["m.relates_to"] == {"m.in_reply_to": {"event_id": asked}}
+        first, second, third = content["body"].split("\n")
+        assert first.startswith(f"1. {bare(alice)}, 20") and ", Asking · " in first
+        assert event_link(town.room_id(room), EventId(said), ["hs.test"]) in first
+        assert second == f"{bare(alice)}: rotate the {needle} once a year"
+        assert third == f"{bare(alice)}: agreed, with the others"
         assert f"<b>{needle}</b>" in content["formatted_body"]
-        nothing = await town.ask(alice, room, f"!search {word()}")
-        assert nothing["body"] == "Nothing found."
+        # In a thread the answer stays in it.
+        asked = await alice.thread(room, said, f"!search {needle}")
+        relation = (await town.answer(room, asked))["content"]["m.relates_to"]
+        assert (relation["rel_type"], relation["event_id"]) == ("m.thread", said)
+        assert relation["m.in_reply_to"] == {"event_id": asked}
+        by_name = await town.ask(alice, room, f"{bare(town.bot)}: {needle}")
+        assert needle in by_name["body"]
+
+
+async def test_what_is_quoted_is_what_the_room_says_now(town: Town, alice: Person) -> None:
+    """Edited, redacted and covered since the last refresh; nobody waits for the next one."""
+    edited, redacted, replaced, covered = (word() for _ in range(4))
+    room = await town.room(alice)
+    changing = await alice.say(room, f"the port is {edited}")
+    going = await alice.say(room, f"the other port is {redacted}")
+    spoiler = f'it was <span data-mx-spoiler="who">{covered}</span> all along'
+    hiding = await alice.say(room, f"who was it? {covered}")
+    mallory = await town.people.register("mallory")
+    await mallory.join(room)
+    await town.refresh()
+    await alice.edit(room, changing, f"the port is {replaced} with token ghp_{'a1B2' * 9}")
+    await mallory.edit(room, hiding, "forged")
+    await alice.redact(room, going)
+    await alice.edit(room, hiding, "covered", format="org.matrix.custom.html", formatted_body=spoiler)
+    town.permit({room: ["here"]})
+    async with town.bot_running():
+        body = (await town.ask(alice, room, f"!search {edited}"))["body"]
+        assert replaced in body and edited not in body
+        assert "ghp_" not in body and "redacted:" in body
+        assert (await town.ask(alice, room, f"!search {redacted}"))["body"] == "Nothing found."
+        body = (await town.ask(alice, room, f"!search {covered}"))["body"]
+        assert covered not in body and "forged" not in body and "‹spoiler›" in body
+
+
+async def test_pages_go_on_where_the_last_one_ended(town: Town, alice: Person) -> None:
+    needle = word()
+    room = await town.room(alice)
+    bob = await town.people.register("bob")
+    await bob.join(room)
+    for number in range(5):  # threads, so that each is a window of its own
+        await alice.thread(room, await alice.say(room, "well"), f"{needle} number {number}")
+    await town.refresh()
+    town.permit({room: ["here"]})
+    town.set_bot(hits=2)
+    async with town.bot_running():
+        assert "go on with" in (await town.ask(alice, room, "!search more"))["body"]
+        first = await town.answer(room, await alice.say(room, f"!search {needle}"))
+        assert first["content"]["body"].endswith("3 more: !search more, or react with ▶.")
+        # Somebody else's arrow turns no page; the asker's does, and the answer belongs to the answer.
+        await bob.react(room, first["event_id"], "▶️")
+        await alice.react(room, first["event_id"], "▶️")
+        second = await town.answer(room, first["event_id"])
+        assert second["content"]["body"].startswith("3. ")
+        third = (await town.ask(alice, room, "!search more"))["body"]
+        assert third.startswith("5. ") and "more" not in third
+        bodies = [event["content"]["body"] for event in await town.said(room)]
+        shown = [body.partition(f"{needle} number ")[2][:1] for text in bodies for body in text.split("\n\n")]
+        assert sorted(filter(str.isdigit, shown)) == ["0", "1", "2", "3", "4"]
+        assert (await town.ask(alice, room, "!search more"))["body"] == "There is nothing more."
+        assert "go on with" in (await town.ask(bob, room, "!search more"))["body"]
+
+
+async def test_the_bot_keeps_silent_about_all_that_is_not_asked_of_it(town: Town, alice: Person) -> None:
+    room = await town.room(alice)
+    other = await town.room(alice, name="Not permitted")
+    robot = await town.people.register("robot")
+    await robot.join(room)
+    puppet = await town.people.puppet("_bridge_slow")
+    await puppet.join(room)
+    before = await alice.say(room, "!search help")
+    await town.refresh()
+    town.permit({room: ["here"]})
+    town.set_bot(ignore=(robot.user,))
+    async with town.bot_running():
+        now_ms = time.time_ns() // 1_000_000
+        unanswered = [
+            before,
+            await alice.say(room, "!search help", msgtype="m.notice"),
+            await alice.say(room, "!search help", msgtype="m.emote"),
+            await alice.edit(room, before, "!search help"),
+            await robot.say(room, "!search help"),
+            await puppet.say(room, "!search help", ts=now_ms - OLDEST_COMMAND_MS - 5_000),
+            await alice.send(room, {"algorithm": "m.megolm.v1.aes-sha2", "ciphertext": "x"}, "m.room.encrypted"),
+            await alice.say(other, "!search help"),
+        ]
+        quoting = await alice.reply(room, before, "> <@x:hs.test> !search help\n\nthis is what I typed")
+        assert "exact phrase" in (await town.ask(alice, room, "!search help"))["body"]
+        assert "what to look for" in (await town.ask(alice, room, "!search"))["body"]
+    answered = {event["content"]["m.relates_to"]["m.in_reply_to"]["event_id"] for event in await town.said(room)}
+    assert not answered & {*unanswered, quoting}
+    assert len(await town.said(room)) == 2 and await town.said(other) == []
+
+
+async def test_hostile_questions_get_an_answer_or_a_help_line(town: Town, alice: Person) -> None:
+    room = await town.room(alice, "@room <b>look</b> \u202ehere\u2066 https://matrix.to/#/@alice:hs.test \x00 end")
+    await town.refresh()
+    town.permit({room: ["here"]})
+    hostile = [
+        '"foo',
+        "-foo",
+        "NOT",
+        "a:b",
+        "*",
+        "foo* OR NEAR(bar)",
+        "(((",
+        '"a" "b\' ` ; DROP TABLE chunk; --',
+        "from:@room",
+        "in:#x before:yesterday",
+        "<script>alert(1)</script> @room",
+        "\u202egnp.exe \x00 \ud7ff",
+        "x" * 60_000,
+        "“nested „quotes“ in” «quotes»",
+        "corpus:сhat",
+        "body:look {look} ^look",
+    ]
+    async with town.bot_running():
+        for text in hostile:
+            body = str((await town.ask(alice, room, f"!search {text}"))["body"])
+            assert body and len(body) < 2_000
+            assert "Traceback" not in body and "@room" not in body
+        content = await town.ask(alice, room, "!search look here")
+        assert "@room" not in content["body"] + content["formatted_body"]
+        assert "@alice" not in content["body"] + content["formatted_body"]
+        assert "<b>look</b>" in content["formatted_body"], "the mark of a found word, and no markup of the message"
+        assert "&lt;b&gt;<b>look</b>&lt;/b&gt;" in content["formatted_body"]
+        assert not {"\u202e", "\u2066", "\x00"} & set(content["body"])
+
+
+async def test_members_can_ask_what_is_kept_of_their_room(town: Town, alice: Person) -> None:
+    room = await town.room(alice, "hello")
+    shut = await town.room(alice, "hello", name="Never read", history="joined")
+    board = await town.room(alice, "hello", name="Board", alias="board-" + word())
+    await town.refresh()
+    alias = f"#{(await alice.call('GET', f'/rooms/{board}/aliases'))['aliases'][0][1:]}"
+    town.permit({room: ["here"], shut: ["here"], alias: [room, "public"]})
+    town.set_bot(contact="the operators")
+    async with town.bot_running():
+        body = (await town.ask(alice, room, "!search about"))["body"]
+        assert "This room is indexed" in body and "the operators" in body
+        assert f"here; {alias}; where public rooms are shown" in body
+        assert "delete it" in body
+        body = (await town.ask(alice, shut, "!search about"))["body"]
+        assert "not indexed" in body and "Kept" not in body
+
+
+async def test_only_listed_people_bring_the_bot_into_a_room_and_it_leaves_where_it_has_no_business(
+    town: Town, alice: Person
+) -> None:
+    eve = await town.people.register("eve")
+    idle = await town.room(alice, name="Idle")
+    town.set_bot(inviters=(f"@{bare(alice)[:6]}*:hs.test",), leaves=True, direct=True)
+    async with town.bot_running():
+        await eve.create_room("Trap", invite=[town.bot])
+        wanted = await alice.create_room("Welcome", invite=[town.bot])
+
+        async def is_settled() -> bool:
+            return set(await town.bot.joined_rooms()) == {wanted}
+
+        await town.until(is_settled)
+        assert idle not in await town.bot.joined_rooms()
+
+
+async def test_what_was_said_before_the_bot_came_is_not_for_it(town: Town, alice: Person) -> None:
+    room = await alice.create_room("Later")
+    town.permit({room: ["here"]})
+    town.set_bot(inviters=(alice.user,))
+    async with town.bot_running():
+        early = await alice.say(room, "!search help")
+        await alice.invite(room, town.bot)
+
+        async def is_in() -> bool:
+            return room in await town.bot.joined_rooms()
+
+        await town.until(is_in)
+        await town.ask(alice, room, "!search help")
+    assert await town.answers_to(room, early) == []
+
+
+async def test_without_an_index_the_bot_says_so_and_finds_it_once_it_is_there(town: Town, alice: Person) -> None:
+    needle = word()
+    room = await town.room(alice, needle)
+    town.permit({room: ["here"]})
+    async with town.bot_running():
+        assert "index cannot be used" in (await town.ask(alice, room, f"!search {needle}"))["body"]
+        await town.refresh()
+        assert needle in (await town.ask(alice, room, f"!search {needle}"))["body"]
+        town.config.index_file.unlink()
+        assert "index cannot be used" in (await town.ask(alice, room, f"!search {needle}"))["body"]
+        await town.refresh()
+        assert needle in (await town.ask(alice, room, f"!search {needle}"))["body"]

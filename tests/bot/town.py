@@ -1,20 +1,23 @@
 """A community with a reader, an index and a bot, on a real homeserver; everything the bot says is kept for a look.
 
-    async with town.bot_running():
-        answer = await town.ask(alice, room, "!search lost update")
-        assert "lost" in answer["body"]
+async with town.bot_running():
+    answer = await town.ask(alice, room, "!search lost update")
+    assert "lost" in answer["body"]
 """
 
 import asyncio
+import json
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from bot.client import Bot
-from index.errors import SourcesError
+from index.model import RoomId
 from sources.answering import open_bot
 from sources.app import run_refresh
 from sources.config.model import Bot as BotTable
@@ -67,6 +70,32 @@ class Town:
         """Room to what it sees, instead of what was permitted before."""
         self.set_bot(room=tuple(BotRoom(room=room, sees=tuple(sees)) for room, sees in rooms.items()))
 
+    def written(self) -> str:
+        """The configuration as a file says it, as far as the bot is concerned."""
+        chat, bot = self.config.chat, self.config.bot
+        assert chat is not None and bot is not None
+        lines = [
+            f"state_dir = {json.dumps(str(self.config.state_dir))}",
+            'embed = { kind = "off" }',
+            'index = { languages = ["en"] }',
+            f'chat = {{ homeserver = "{chat.homeserver}", user = "{chat.user}" }}',
+            "[bot]",
+            f'homeserver = "{bot.homeserver}"\nuser = "{bot.user}"\nlooks_with = "{bot.looks_with}"\nbeat = "0s"',
+        ]
+        for room in bot.room:
+            lines += ["[[bot.room]]", f'room = "{room.room}"', f"sees = {json.dumps(list(room.sees))}"]
+        return "\n".join(lines)
+
+    async def room(self, owner: Person, *texts: str, name: str = "Asking", **creation: Any) -> str:
+        """A room with bot and reader in it, where the owner has said these texts."""
+        creation.setdefault("invite", [self.reader, self.bot])
+        room = await owner.create_room(name, **creation)
+        await self.reader.join(room)
+        await self.bot.join(room)
+        for text in texts:
+            await owner.say(room, text)
+        return room
+
     async def refresh(self) -> None:
         report = await run_refresh(self.config, self.credentials)
         assert not report.failed, report.failed
@@ -84,29 +113,36 @@ class Town:
                 await task
 
     async def _until_ready(self, bot: Bot, task: "asyncio.Task[None]") -> None:
-        while not bot.is_ready and not task.done():
-            await asyncio.sleep(0.01)
+        ready = asyncio.create_task(bot.ready.wait())
+        await asyncio.wait((ready, task), return_when=asyncio.FIRST_COMPLETED)
+        ready.cancel()
         if task.done():
             await task
 
+    @staticmethod
+    def room_id(room: str) -> RoomId:
+        return RoomId(room)
+
     async def said(self, room: str) -> list[Json]:
-        """Every message event of the bot in a room, as somebody in it sees them, with what was redacted."""
-        events = await self.bot.messages(room)
+        """Every message event of the bot in a room, oldest first, with what was redacted."""
+        return self._own(await self.bot.messages(room))
+
+    def _own(self, events: Sequence[Json]) -> list[Json]:
         return [event for event in events if event["sender"] == self.bot.user and event["type"] == "m.room.message"]
 
     async def answers_to(self, room: str, command: str) -> list[Json]:
-        def is_answer(event: Json) -> bool:
-            related = event["content"].get("m.relates_to", {})
-            return bool(related.get("m.in_reply_to", {}).get("event_id") == command)
-
-        return [event for event in await self.said(room) if is_answer(event)]
+        return _answers_in(await self.said(room), command)
 
     async def answer(self, room: str, command: str) -> Json:
-        """The one answer to a command, waited for."""
-        async with asyncio.timeout(ANSWER_S):
-            while not (found := await self.answers_to(room, command)):
-                await asyncio.sleep(0.03)
-        assert len(found) == 1
+        """The answer to a command, waited for."""
+        found: list[Json] = []
+
+        async def is_there() -> bool:
+            page = await self.bot.call("GET", f"/rooms/{quote(room)}/messages", dir="b", limit=10)
+            found[:] = _answers_in(self._own(page["chunk"]), command)
+            return bool(found)
+
+        await self.until(is_there)
         return found[0]
 
     async def ask(self, who: Person, room: str, text: str) -> Json:
@@ -118,11 +154,18 @@ class Town:
         """Wait until the bot has seen all that was said before: it answers something that was said after, elsewhere."""
         await self.ask(who, witness, "!search help")
 
-    async def until(self, claim: Any) -> None:
-        """Wait for an async claim to become true."""
+    async def until(self, claim: Callable[[], Awaitable[bool]]) -> None:
+        """Wait for a claim about the homeserver to become true."""
         async with asyncio.timeout(ANSWER_S):
-            while not await claim():
-                await asyncio.sleep(0.05)
+            for pause_s in chain((0.05, 0.05, 0.1), repeat(0.2)):
+                if await claim():
+                    return
+                await asyncio.sleep(pause_s)
 
 
-__all__ = ["SourcesError", "Town", "word"]
+def _answers_in(events: Sequence[Json], command: str) -> list[Json]:
+    def is_answer(event: Json) -> bool:
+        related = event["content"].get("m.relates_to", {})
+        return bool(related.get("m.in_reply_to", {}).get("event_id") == command)
+
+    return [event for event in events if is_answer(event)]
