@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "rooms": Entry("sources.cli.rooms", "Show every joined room: read or refused, why, and how far."),
     "roster": Entry("sources.cli.roster", "Bring the reader account into the rooms of a list, and out of others."),
     "status": Entry("sources.cli.status", "Show what is in the index, how old it is and what it lacks."),
+    "mcp": Entry("sources.cli.mcp", "Serve search, get, toc, grep, ask and status to an assistant, over MCP."),
     "audit": Entry("sources.cli.audit", "Show what is old, missing or out of step."),
     "check": Entry("sources.cli.check", "Read the configuration and try everything it names."),
     "demo": Entry("sources.cli.demo", "Show the program at work: index this project, search it, clean up."),

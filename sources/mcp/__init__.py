@@ -1,0 +1,1 @@
+"""The MCP server: the index as tools for assistants. See README.md."""
