@@ -26,6 +26,7 @@ _REDIRECTS: Final = frozenset({301, 302, 307, 308})
 _GONE: Final = frozenset({404, 410, 451})
 _MAX_REDIRECTS: Final = 3
 _MAX_TOKEN: Final = 4000
+_OPEN: Final = "https://api.github.com"  # to everybody, who has few requests there: none is spent on asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,10 @@ class _PassingError(Exception):
         self.asked_s = asked_s
 
 
+class _LoginWantedError(ForgeError):
+    """Nobody is answered there without a token."""
+
+
 class ForgeApi:
     """The API of one forge. `token` is called at each request and kept nowhere; None asks as anybody."""
 
@@ -90,13 +95,25 @@ class ForgeApi:
         self._max_bytes = max_bytes
         self._sleep = sleep
 
-    async def get(self, path: str, query: Mapping[str, str], *, etag: str | None = None) -> Answer:
-        """Raises ForgeError, or CredentialError when the token is at fault."""
+    async def is_open(self, path: str, query: Mapping[str, str]) -> bool:
+        """Whether anybody gets an answer there, without a token."""
+        if self.is_anonymous or self.base == _OPEN:
+            return True
+        try:
+            return not (await self.get(path, query, as_anybody=True)).is_gone
+        except _LoginWantedError:
+            return False
+
+    async def get(
+        self, path: str, query: Mapping[str, str], *, etag: str | None = None, as_anybody: bool = False
+    ) -> Answer:
+        """Raises ForgeError, or CredentialError when the token is at fault. `as_anybody` leaves the token out."""
+        headers = self._headers(etag, is_anonymous=as_anybody or self.is_anonymous)
         attempt = 0
         while True:
             attempt += 1
             try:
-                return await self._attempt(path, query, etag)
+                return await self._attempt(path, query, headers)
             except _PassingError as fault:
                 wait_s = self._patience.first_wait_s * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)
                 if fault.asked_s is not None:
@@ -108,10 +125,9 @@ class ForgeApi:
                     raise self._error(fault.problem, "check the forge; the next run tries again") from None
                 await self._sleep(wait_s)
 
-    async def _attempt(self, path: str, query: Mapping[str, str], etag: str | None) -> Answer:
+    async def _attempt(self, path: str, query: Mapping[str, str], headers: dict[str, str]) -> Answer:
         """One try, with the redirects inside it."""
         url, params = self.base + path, dict(query) or None
-        headers = self._headers(etag)
         try:
             async with asyncio.timeout(self._patience.attempt_s):
                 for _ in range(_MAX_REDIRECTS + 1):
@@ -135,13 +151,13 @@ class ForgeApi:
             raise _PassingError("its answer cannot be read") from fault
         raise self._error("redirects in a circle", "check the url")
 
-    def _headers(self, etag: str | None) -> dict[str, str]:
+    def _headers(self, etag: str | None, *, is_anonymous: bool) -> dict[str, str]:
         headers = {"Accept": "application/json", "User-Agent": "sources"}
         if self.kind is ForgeKind.GITHUB:
             headers |= {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
         if etag is not None:
             headers["If-None-Match"] = etag
-        if self._token is not None:
+        if self._token is not None and not is_anonymous:
             if not may_carry_login(self.base):
                 raise CredentialError(f"{self.about}: its token would travel unencrypted (use https in its url)")
             token = self._token()
@@ -172,8 +188,8 @@ class ForgeApi:
             if status == 429 or asked_s is not None:
                 raise _PassingError(f"its rate limit is reached (HTTP {status})", asked_s)
         if status in (401, 403):
-            if self.is_anonymous:
-                raise self._error(f"wants a login (HTTP {status})", "give it a credential")
+            if "authorization" not in response.request.headers:
+                raise _LoginWantedError(f"{self.about}: wants a login (HTTP {status}) (give it a credential)")
             raise CredentialError(f"{self.about}: refuses the token (HTTP {status}) (renew it, or widen what it may)")
         if status != 200:
             raise self._error(f"HTTP {status}", "is this the address and the kind of the forge?")

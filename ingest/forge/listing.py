@@ -7,7 +7,7 @@ listing is looked up by number before anything is concluded (`look_up`).
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 from urllib.parse import quote, urlencode
@@ -91,7 +91,14 @@ class Listing:
     told_ms: int
 
 
-async def read_listing(api: ForgeApi, owner: Owner, selection: Selection, kept: Mapping[str, Page]) -> Listing:
+async def is_open(api: ForgeApi, owner: Owner) -> bool:
+    """Whether the owner's repositories are listed to anybody: if not, what is marked public there is not."""
+    return await api.is_open(*_first_request(api.kind, owner))
+
+
+async def read_listing(
+    api: ForgeApi, owner: Owner, selection: Selection, kept: Mapping[str, Page], *, is_open: bool = True
+) -> Listing:
     """Raises ForgeError or CredentialError when any page cannot be had: half a listing is none."""
     path, query = _first_request(api.kind, owner)
     pages: dict[str, Page] = {}
@@ -99,7 +106,7 @@ async def read_listing(api: ForgeApi, owner: Owner, selection: Selection, kept: 
     told_ms = count = 0
     while True:
         request = f"{path}?{urlencode(sorted(query.items()))}"
-        page, answer = await _page(api, path, query, selection, kept.get(request))
+        page, answer = await _page(api, path, query, selection, kept.get(request), is_open=is_open)
         if page is None:
             raise ForgeError(f"{api.about}: has no {owner.kind} {owner.name} that may be seen (check name and token)")
         told_ms = told_ms or answer.told_ms
@@ -120,6 +127,11 @@ async def read_listing(api: ForgeApi, owner: Owner, selection: Selection, kept: 
     return Listing(repos, left_out, sum(page.odd for page in pages.values()), pages, told_ms)
 
 
+def closed(repo: Listed) -> Listed:
+    """As it is where nobody may look in without an account."""
+    return replace(repo, visibility=Visibility.INTERNAL) if repo.is_public else repo
+
+
 async def look_up(api: ForgeApi, number: str) -> Listed | None:
     """One repository by its number; None when it is not there, or not to be seen. ForgeError: nobody knows."""
     what = "projects" if api.kind is ForgeKind.GITLAB else "repositories"
@@ -133,7 +145,13 @@ async def look_up(api: ForgeApi, number: str) -> Listed | None:
 
 
 async def _page(
-    api: ForgeApi, path: str, query: Mapping[str, str], selection: Selection, kept: Page | None
+    api: ForgeApi,
+    path: str,
+    query: Mapping[str, str],
+    selection: Selection,
+    kept: Page | None,
+    *,
+    is_open: bool,
 ) -> tuple[Page | None, Answer]:
     """The page; None when there is no such owner."""
     answer = await api.get(path, query, etag=kept.etag if kept else None)
@@ -146,7 +164,8 @@ async def _page(
     if not isinstance(answer.body, list):
         raise ForgeError(f"{api.about}: answers something else than a list of repositories (check url and kind)")
     found = (listed(api.kind, raw, is_anonymous=api.is_anonymous) for raw in answer.body)
-    repos, left_out = _divided((one for one in found if one is not None), selection)
+    seen = (one if is_open else closed(one) for one in found if one is not None)
+    repos, left_out = _divided(seen, selection)
     return Page(answer.etag, answer.next_query, answer.total, len(answer.body), repos, left_out), answer
 
 

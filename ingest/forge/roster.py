@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from index.errors import CredentialError, SourcesError
 from ingest.forge.forge_api import ForgeApi
 from ingest.forge.listed import Listed
-from ingest.forge.listing import Owner, Page, look_up, read_listing
+from ingest.forge.listing import Owner, Page, closed, is_open, look_up, read_listing
 from ingest.forge.selection import Selection
 
 
@@ -28,6 +28,7 @@ class Seen:
     pages: dict[str, str] = field(default_factory=dict)
     told_ms: int = 0  # when the forge began to tell, by its own clock
     faults: list[SourcesError] = field(default_factory=list)
+    closed: set[Owner] = field(default_factory=set)  # whose listing nobody gets without a token
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +42,19 @@ class Roster:
 
     async def listed(self, kept: Mapping[str, str]) -> Seen:
         """Ask all owners; `kept` are the pages of an earlier run. Raises when no listing could be had at all."""
-        mark = self.selection.digest(self.api.base, self.api.is_anonymous)
-        pages: dict[str, Page] = {}
-        for request, text in kept.items():
-            under, _, asked = request.partition(" ")
-            if under == mark and (page := Page.parse(text)) is not None:
-                pages[asked] = page
         seen = Seen()
         for owner in self.owners:
             try:
-                listing = await read_listing(self.api, owner, self.selection, pages)
+                is_for_anybody = await is_open(self.api, owner)
+                mark = self.selection.digest(self.api.base, self.api.is_anonymous, is_for_anybody)
+                listing = await read_listing(
+                    self.api, owner, self.selection, _under(mark, kept), is_open=is_for_anybody
+                )
             except SourcesError as error:
                 seen.faults.append(error)
                 continue
+            if not is_for_anybody:
+                seen.closed.add(owner)
             seen.repos |= {self.number(one): repo for one, repo in listing.repos.items()}
             seen.left_out |= {self.number(one): reason for one, reason in listing.left_out.items()}
             seen.odd += listing.odd
@@ -90,9 +91,12 @@ class Roster:
             except SourcesError:
                 unsure.append(number)
                 return
+            owner = next((one for one in self.owners if repo is not None and one.owns(repo.full_name)), None)
+            if repo is not None and owner in seen.closed:
+                repo = closed(repo)
             if repo is None:
                 gone[number] = "not there any more, or not to be seen"
-            elif not any(owner.owns(repo.full_name) for owner in self.owners):
+            elif owner is None:
                 gone[number] = "belongs to somebody else now"
             elif reason := self.selection.reason_against(repo):
                 gone[number] = f"left out: {reason}"
@@ -104,3 +108,13 @@ class Roster:
 
     def number(self, number: str) -> str:
         return f"{self.api.base}#{number}"
+
+
+def _under(mark: str, kept: Mapping[str, str]) -> dict[str, Page]:
+    """The pages that were read under the same circumstances, by request."""
+    found = {}
+    for request, text in kept.items():
+        under, _, asked = request.partition(" ")
+        if under == mark and (page := Page.parse(text)) is not None:
+            found[asked] = page
+    return found

@@ -37,7 +37,7 @@ def roster(
         client,
         ForgeKind(forge.kind),
         forge.url,
-        about=f"forge {forge.name}",
+        about=f"forge {forge.name} ({origin(forge.url)})",
         token=secret_reader(credentials, forge.credential),
         patience=ApiPatience(attempt_s=config.refresh.silence_timeout_ms / 1000, attempts=attempts),
     )

@@ -43,6 +43,7 @@ class ForgeServer(GitServer):
     hosted: list[Hosted] = field(default_factory=list)
     owners: set[str] = field(default_factory=lambda: {"club", "others"})
     token: str = ""
+    wants_login: bool = False  # nobody is answered without a token, whatever is public
     clone_origin: str = ""  # of another server, that clone addresses name
     most_per_page: int = 50
     has_link: bool = True
@@ -110,7 +111,7 @@ class _ForgeHandler(_Handler):
             self.git.released.wait(60)
         elif repo.git_fault:
             self._send(int(repo.git_fault), b"no", {"Content-Type": "text/plain"})
-        elif repo.visibility != "public" and not self._has_token():
+        elif (repo.visibility != "public" or self.git.wants_login) and not self._has_token():
             self._send(401, b"", {"WWW-Authenticate": 'Basic realm="forge"'})
         else:
             self._serve(body, is_cut=False)
@@ -138,7 +139,7 @@ class _ForgeHandler(_Handler):
             self._send(307, b"", {"Location": git.redirect_to + self.path})
         elif fault.isdigit():
             self._send(int(fault), b"{}", {"Date": formatdate(usegmt=True), **git.api_headers})
-        elif told and not self._has_token():
+        elif (told or git.wants_login) and not self._has_token():
             self._send(401, b"{}", {})
         else:
             self._answer_listing(fault)

@@ -283,7 +283,7 @@ def test_a_listing_that_fails_deletes_nothing_and_says_why(place: Place) -> None
         place.forge.api_fault, place.forge.api_headers = fault, {"Retry-After": "600"}
         report = place.refresh()
         assert [one.outcome for one in report.sources] == [Outcome.FAILED]
-        assert str(report.sources[0].fault).startswith("forge here: ")
+        assert str(report.sources[0].fault).startswith("forge here (http://127.0.0.1:")
         assert said in str(report.sources[0].fault)
         assert place.documents() == before
     place.forge.api_fault, place.source_timeout = "", "30s"
@@ -375,6 +375,22 @@ def test_a_full_run_reads_everything_again_and_changes_nothing(place: Place) -> 
     assert not faults(place.refresh(is_full=True))
     assert place.forge.requests
     assert place.rows("SELECT id, digest FROM chunk") == before
+
+
+def test_nothing_is_public_on_a_forge_that_answers_nobody_without_an_account(place: Place) -> None:
+    place.give_token()
+    place.settings["visibility"] = '["public", "internal"]'
+    place.forge.has_etags = True
+    place.forge.host("club/docs", page("docs"))
+    place.refresh()
+    assert place.found("docs", public=True)
+    place.forge.wants_login = True
+    assert not faults(place.refresh())
+    assert place.found("docs")
+    assert not place.found("docs", public=True)
+    place.settings["visibility"] = '["public"]'
+    assert place.refresh().sources[0].skipped == {"internal": 1}
+    assert place.documents() == {}
 
 
 @pytest.mark.parametrize("kind", ["forgejo", "github"])
