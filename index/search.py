@@ -136,11 +136,10 @@ class Searcher:
             more=max(0, len(ordered) - skip - len(page)),
         )
 
-    async def texts(self, hits: Sequence[Hit]) -> dict[ChunkId, str]:
-        """The whole texts of hits, whose audience was decided when they were found; without those gone since."""
+    async def stored(self, hits: Sequence[Hit]) -> dict[ChunkId, StoredChunk]:
+        """The whole chunks behind hits, whose audience was decided when they were found; without those gone since."""
         async with self._engine.view(EVERYTHING, Filters()) as view:
-            stored = await view.stored([hit.chunk for hit in hits])
-        return {identity: one.chunk.text for identity, one in stored.items()}
+            return await view.stored([hit.chunk for hit in hits])
 
     async def _embed(self, queries: Sequence[Query], notes: list[str]) -> list[Vector | None]:
         if self._embedder is None:

@@ -52,7 +52,11 @@ async def gather(config: Config, credentials: Credentials) -> Facts:
         return Facts(
             pages=await _pages(store),
             upkeep=[Upkeep(one.id, one.succeeded_ms, one.fault) for one in known.values() if not one.is_hidden],
-            looks=[*_strangers(config, known), *await _looks(config, credentials, store, known)],
+            looks=[
+                *_never(config, known),
+                *_strangers(config, known),
+                *await _looks(config, credentials, store, known),
+            ],
             contract=contract,
             mending=mending,
             uncovered=uncovered,
@@ -107,28 +111,40 @@ def _strangers(config: Config, known: Iterable[SourceId]) -> list[Look]:
     return [Look(one, Drift.UNCONFIGURED) for one in known if one.startswith(("repo:", "notes:")) and one not in names]
 
 
+def _never(config: Config, known: Mapping[SourceId, Source]) -> list[Look]:
+    """What the configuration names and no refresh ever read."""
+    looks = []
+    for source in configured(config):
+        indexed = known.get(source)
+        if indexed is None or indexed.succeeded_ms is None:
+            looks.append(Look(source, Drift.NEVER, (indexed.fault if indexed else None) or ""))
+    return looks
+
+
 async def _looks(
     config: Config, credentials: Credentials, store: Store, known: Mapping[SourceId, Source]
 ) -> list[Look]:
+    """At repositories and notes that are indexed, some at a time."""
     at_a_time = asyncio.Semaphore(config.refresh.parallel)
 
-    async def look(one: Repo | Notes) -> Look:
-        source = SourceId(f"{'repo' if isinstance(one, Repo) else 'notes'}:{one.name}")
-        indexed = known.get(source)
-        if indexed is None or indexed.succeeded_ms is None:
-            return Look(source, Drift.NEVER, (indexed.fault if indexed else None) or "")
+    async def look(one: Repo | Notes, indexed: Source) -> Look:
         if indexed.position is None:
-            return Look(source, Drift.CHANGED, "it waits to be read anew")
+            return Look(indexed.id, Drift.CHANGED, "it waits to be read anew")
         async with at_a_time:
             try:
                 if isinstance(one, Repo):
                     return await _look_at_repository(one, indexed, config, credentials)
-                return await _look_at_notes(one, source, store)
+                return await _look_at_notes(one, indexed.id, store)
             except SourcesError as error:
-                return Look(source, Drift.UNKNOWN, str(error))
+                return Look(indexed.id, Drift.UNKNOWN, str(error))
 
     chosen: list[Repo | Notes] = [*config.repo, *config.notes]
-    return list(await asyncio.gather(*(look(one) for one in chosen)))
+    pairs = [(one, known.get(_source_of(one))) for one in chosen]
+    return list(await asyncio.gather(*(look(one, to) for one, to in pairs if to is not None and to.succeeded_ms)))
+
+
+def _source_of(one: Repo | Notes) -> SourceId:
+    return SourceId(f"{'repo' if isinstance(one, Repo) else 'notes'}:{one.name}")
 
 
 async def _look_at_repository(repo: Repo, indexed: Source, config: Config, credentials: Credentials) -> Look:

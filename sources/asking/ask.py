@@ -4,17 +4,19 @@ Where the search finds nothing certain no model is asked: there is nothing that 
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from index.ask import Evidence, evidence, prompt, worth_asking
 from index.citations import Judged, Marker
-from index.errors import ConfigError
-from index.search import Searcher
+from index.errors import ConfigError, SourcesError
+from index.model import Answer, ChunkId, Corpus, Hit
+from index.store.reading import StoredChunk
 from index.text.query import parse
 from sources.app import open_searcher
 from sources.cli.render import citation
@@ -64,7 +66,8 @@ async def ask(
             "`sources ask --sources-only`)"
         )
     async with open_searcher(config, credentials) as searcher:
-        found = await find(searcher, question, config.ask, now_ms=now_ms, limit=limit)
+        fresh = partial(_fresh, config, credentials)
+        found = await find(searcher, question, config.ask, fresh, now_ms=now_ms, limit=limit)
         if is_sources_only or found.outcome is Outcome.NOTHING:
             return found
         import httpx
@@ -89,20 +92,53 @@ def model_settings(settings: Ask, credentials: Credentials) -> "ModelSettings":
     )
 
 
-async def find(searcher: Searcher, question: str, settings: Ask, *, now_ms: int, limit: int | None = None) -> Asked:
-    """The passages that an answer may rest on. Raises `QueryError` for a question that cannot be asked."""
+class Searching(Protocol):
+    """What is needed of a searcher."""
+
+    async def search(self, texts: Sequence[str], *, limit: int = ..., now_ms: int | None = ...) -> Answer: ...
+
+    async def stored(self, hits: Sequence[Hit]) -> Mapping[ChunkId, StoredChunk]: ...
+
+
+async def find(
+    searcher: Searching,
+    question: str,
+    settings: Ask,
+    fresh: Callable[[StoredChunk], Awaitable[str]],
+    *,
+    now_ms: int,
+    limit: int | None = None,
+) -> Asked:
+    """The passages that an answer may rest on. Raises `QueryError` for a question that cannot be asked.
+
+    `fresh` gives a passage of chat as the homeserver has it now: what was withdrawn since the last refresh must not be
+    sent anywhere. A passage that cannot be had afresh is left out, and a note says so.
+    """
     words = redact(parse(question, now_ms=now_ms, field="question").text)
     found = await searcher.search([question], limit=limit or settings.passages, now_ms=now_ms)
     hits = worth_asking(found)
+    texts: dict[ChunkId, str] = {}
+    notes = list(found.notes)
+    for identity, stored in (await searcher.stored(hits) if hits else {}).items():
+        try:
+            text = await fresh(stored) if stored.corpus is Corpus.CHAT else stored.chunk.text
+        except SourcesError as error:
+            notes.append(f"a passage of {stored.title} was left out: {error}")
+            continue
+        if text.strip():
+            texts[identity] = text
     passages = evidence(
-        hits,
-        await searcher.texts(hits) if hits else {},
-        place=lambda hit: citation(hit, zone=UTC),
-        scrub=redact,
-        max_bytes=settings.max_context_bytes,
+        hits, texts, place=lambda hit: citation(hit, zone=UTC), scrub=redact, max_bytes=settings.max_context_bytes
     )
     outcome = Outcome.SOURCES if passages else Outcome.NOTHING
-    return Asked(words, outcome, passages, notes=found.notes)
+    return Asked(words, outcome, passages, notes=tuple(dict.fromkeys(notes)))
+
+
+async def _fresh(config: Config, credentials: Credentials, stored: StoredChunk) -> str:
+    from sources.conversation import conversation
+
+    talk = await conversation(config, credentials, stored)
+    return "\n".join(f"{line.sender}: {line.text}" for line in talk.lines if line.text is not None)
 
 
 async def write(found: Asked, model: "ChatModel", *, say: Callable[[str], None] = lambda piece: None) -> Asked:

@@ -12,6 +12,8 @@ from sources.cli.common import Invocation, common_options
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
 from sources.cli.render import answer_record, answer_text
+from sources.cli.routing import route_records, routes_text
+from sources.config.routes import routes
 
 
 class Words(click.Command):
@@ -48,11 +50,15 @@ def command(
 
     Exit code 1 says that nothing was found.
     """
-    answer = asyncio.run(_search(invocation, texts_of(words), limit, is_lexical=is_lexical))
+    texts = texts_of(words)
+    answer = asyncio.run(_search(invocation, texts, limit, is_lexical=is_lexical))
+    table = routes(invocation.config.search.route) if is_explained else ()
     if invocation.as_json:
-        put_json(answer_record(answer))
+        put_json(answer_record(answer) | ({"routes": route_records(texts, table)} if is_explained else {}))
     elif answer.hits or not invocation.is_quiet:
         click.echo(answer_text(answer, style=invocation.style, is_explained=is_explained))
+        if is_explained:
+            click.echo(f"\n{routes_text(texts, table, invocation.style)}")
     return Exit.FINE if answer.hits else Exit.NOTHING
 
 

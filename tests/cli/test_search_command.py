@@ -49,6 +49,17 @@ def test_an_explanation_names_ranks_and_scores(indexed: Community) -> None:
     assert "text 1: bm25 rank 1" in indexed.sources("search", "--explain", "signing key").stdout
 
 
+def test_an_explanation_shows_which_rows_of_the_routing_table_applied(indexed: Community) -> None:
+    shown = indexed.sources("search", "--explain", "what is the signing key").stdout
+    assert "text 1 (what is the signing key): definition: lifts readme, manual, doc, note ×" in shown
+    assert "nothing is lifted" in indexed.sources("search", "--explain", "signing key").stdout
+    assert "routing" not in indexed.sources("search", "what is the signing key").stdout
+    row = '[[search.route]]\nname = "definition"\nphrases = ["what is"]\nkinds = ["header"]\nfactor = 3.0\n'
+    indexed.config_file.write_text(indexed.config_file.read_text() + row)
+    told = json.loads(indexed.sources("search", "--explain", "--json", "what is the signing key").stdout)
+    assert told["routes"] == [{"text": 1, "rule": "definition", "sections": [], "kinds": ["header"], "factor": 3.0}]
+
+
 def test_a_question_that_cannot_be_asked_is_refused_with_the_field(indexed: Community) -> None:
     with pytest.raises(QueryError):
         indexed.sources("search", "x" * 1001)
