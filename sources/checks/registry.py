@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from index.errors import SourcesError
-from sources.checks import chat, embedding, forges, indexing, machine, notes, repos, secrets
+from sources.checks import asking, chat, embedding, forges, indexing, machine, notes, repos, secrets
 from sources.checks.base import Finding, Probe, failure
 from sources.config.model import Config
 from sources.credentials import Credentials
@@ -15,6 +15,7 @@ PROBES: Final[Mapping[str, Probe]] = {
     "credentials": secrets.probe,
     "index": indexing.probe,
     "embed": embedding.probe,
+    "ask": asking.probe,
     "repositories": repos.probe,
     "forges": forges.probe,
     "notes": notes.probe,

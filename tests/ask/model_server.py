@@ -96,15 +96,23 @@ class FakeModelServer:
         self._running.add(task)
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            self.heads.append(head)
+            if head.startswith("GET "):
+                return await self._list(writer)
             length = next(int(line[15:]) for line in head.split("\r\n") if line.lower().startswith("content-length:"))
             self.requests.append(json.loads(await reader.readexactly(length)))
-            self.heads.append(head)
             await self._answer(writer, self.plan.pop(0) if self.plan else self.always)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             self._running.discard(task)
             writer.close()
+
+    async def _list(self, writer: asyncio.StreamWriter) -> None:
+        """The models that it has."""
+        if self.always in _STATUS:
+            return await _send(writer, _STATUS[self.always][0], b"{}")
+        return await _send(writer, 200, _BODIES.get(self.always, b'{"data": [{"id": "tiny"}, {"id": "huge"}]}'))
 
     async def _answer(self, writer: asyncio.StreamWriter, fault: Fault) -> None:
         if fault is Fault.SLOW:

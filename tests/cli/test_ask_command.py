@@ -182,6 +182,25 @@ def test_a_terminal_is_given_nothing_that_it_would_obey(indexed: Community, mode
     assert "\x1b" not in indexed.sources("ask", "signing key").stdout
 
 
+@pytest.mark.parametrize(
+    ("fault", "verdict", "said"),
+    [
+        (Fault.NONE, "ok", "has tiny"),
+        (Fault.HTML, "warn", "gives no list of models"),
+        (Fault.MISSING, "warn", "HTTP 404"),
+        (Fault.UNAUTHORISED, "fail", "HTTP 401"),
+    ],
+)
+def test_check_asks_the_service_for_its_models_and_not_for_an_answer(
+    indexed: Community, model: FakeModelServer, fault: Fault, verdict: str, said: str
+) -> None:
+    model.always = fault
+    findings = json.loads(indexed.sources("check", "--json").stdout)["findings"]
+    [row] = [one for one in findings if one["name"] == "ask"]
+    assert (row["verdict"], said in row["detail"]) == (verdict, True)
+    assert model.requests == []
+
+
 def test_the_settings_of_a_model_are_checked_together(tmp_path: Path) -> None:
     from sources.config.load import parse
 
