@@ -1,11 +1,14 @@
 """A forge on loopback: listings as Forgejo, GitHub and GitLab give them, and git beside them, with faults to order."""
 
 import json
+import shutil
 from base64 import b64encode
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import formatdate
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
@@ -56,6 +59,7 @@ class ForgeServer(GitServer):
     api_requests: list[str] = field(default_factory=list)
     tokens_seen: list[str] = field(default_factory=list)
     is_not_modified: int = 0
+    numbers: Iterator[int] = field(default_factory=lambda: count(101))
 
     def handler(self) -> type[_Handler]:
         return _ForgeHandler
@@ -66,14 +70,20 @@ class ForgeServer(GitServer):
         origin = Origin.at(self.root / owner / f"{name}.git")
         if files is not None:
             origin.commit(files)
-        made = Hosted(len(self.hosted) + 101, owner, name, origin, **facts)
+        made = Hosted(next(self.numbers), owner, name, origin, **facts)
         self.hosted.append(made)
         return made
 
-    def list_only(self, owner: str, count: int) -> None:
+    def delete(self, full_name: str) -> None:
+        gone = self.one(full_name)
+        self.hosted.remove(gone)
+        assert gone.origin is not None
+        shutil.rmtree(gone.origin.path)
+
+    def list_only(self, owner: str, many: int) -> None:
         """Repositories that git would not find: for tests of the listing alone."""
-        for number in range(count):
-            self.hosted.append(Hosted(len(self.hosted) + 101, owner, f"repo{number:04}", None))
+        for number in range(many):
+            self.hosted.append(Hosted(next(self.numbers), owner, f"repo{number:04}", None))
 
     def push(self, hosted: Hosted, files: Files, *, is_forced: bool = False) -> None:
         assert hosted.origin is not None
