@@ -40,7 +40,7 @@ def command(invocation: Invocation, words: tuple[str, ...], limit: int | None, *
         put_json(record(asked))
     else:
         if is_live and asked.answer is not None:
-            click.echo("\n" if asked.answer.text.strip() else "", nl=False)
+            click.echo("" if asked.answer.text.endswith("\n") else "\n")
         text = drawn(asked, invocation.style, is_answer_shown=is_live)
         if text and not (invocation.is_quiet and asked.outcome is Outcome.NOTHING):
             click.echo(text)

@@ -12,6 +12,7 @@ import pytest
 from index.errors import ConfigError, CredentialError, ModelError
 from tests.ask.model_server import FakeModelServer, Fault
 from tests.cli.conftest import Community
+from tests.cli.test_on_a_terminal import on_terminal
 
 HOSTILE = """\
 # Signing keys in old times
@@ -180,6 +181,20 @@ def test_an_answer_that_cites_nothing_has_code_1(indexed: Community, model: Fake
 def test_a_terminal_is_given_nothing_that_it_would_obey(indexed: Community, model: FakeModelServer) -> None:
     model.answer = lambda prompt: "Keys \x1b[31m are\x1b]52;c;eA==\x07 kept [1]."
     assert "\x1b" not in indexed.sources("ask", "signing key").stdout
+
+
+def test_on_a_terminal_the_answer_is_shown_as_it_arrives_and_once(indexed: Community, model: FakeModelServer) -> None:
+    model.answer = lambda prompt: "It is yearly [1].\n\nIt is monthly [9]. And so on \x1b]0;x\x07 and on"
+    code, told = on_terminal(indexed, "ask", "signing key", NO_COLOR="1")
+    assert code == 0, told
+    answer, cited = told.replace("\r\n", "\n").split("\n\nCited, from the index:\n")
+    assert answer.startswith("It is yearly [1].\n\nIt is monthly [9: unsupported]. And so on ]0;x and on [no source]")
+    assert cited.startswith("[1] handbook ops/keys.md:")
+    assert told.count("yearly") == 1
+    model.always = Fault.CUT
+    code, told = on_terminal(indexed, "ask", "signing key")
+    assert code == 3
+    assert "It is yearly [1]." in told
 
 
 @pytest.mark.parametrize(
