@@ -47,6 +47,9 @@ async def dry_run(config: Config, *, only: Sequence[str], is_full: bool) -> list
     """`only` and `is_full` as for a refresh."""
     chosen: list[Repo | Notes] = [*config.repo, *config.notes]
     found = []
+    if config.chat is not None and (not only or {f"chat:{config.chat.user}", config.chat.user, "chat"} & set(only)):
+        note = "the homeserver is not asked; `sources rooms` shows what was read"
+        found.append(Expected(SourceId(f"chat:{config.chat.user}"), note=note))
     for one in chosen:
         source = SourceId(f"{'repo' if isinstance(one, Repo) else 'notes'}:{one.name}")
         if only and source not in only and one.name not in only:

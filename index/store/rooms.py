@@ -219,6 +219,18 @@ async def aliases(connection: aiosqlite.Connection) -> dict[str, frozenset[RoomI
     return found
 
 
+async def marks(connection: aiosqlite.Connection, prefix: str) -> dict[str, str]:
+    """Entries of the `meta` table whose name begins so: work that is not done yet."""
+    rows = await connection.execute_fetchall(
+        "SELECT name, value FROM meta WHERE substr(name, 1, ?) = ? ORDER BY name", (len(prefix), prefix)
+    )
+    return {str(name): str(value) for name, value in rows}
+
+
+async def drop_mark(connection: aiosqlite.Connection, name: str) -> None:
+    await connection.execute("DELETE FROM meta WHERE name = ?", (name,))
+
+
 async def touch_sources(connection: aiosqlite.Connection, now_ms: int) -> None:
     """Rooms that a sync did not name are up to date as well."""
     await connection.execute(

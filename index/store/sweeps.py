@@ -150,6 +150,18 @@ async def texts_after(connection: aiosqlite.Connection, key: int, *, limit: int)
     ]
 
 
+async def windows_after(
+    connection: aiosqlite.Connection, room: RoomId, key: int, *, limit: int
+) -> list[tuple[int, EventId]]:
+    """Windows of a room in the order of their keys, from behind `key` on."""
+    rows = await connection.execute_fetchall(
+        "SELECT window_key, id FROM chat_window WHERE room_key = (SELECT room_key FROM room WHERE id = ?)"
+        " AND window_key > ? ORDER BY window_key LIMIT ?",
+        (room, key, limit),
+    )
+    return [(int(row[0]), EventId(row[1])) for row in rows]
+
+
 async def replace_text(connection: aiosqlite.Connection, key: int, text: str, links: str | None) -> None:
     """Inside a transaction; `links` as JSON."""
     await connection.execute("UPDATE ledger SET body = ?, links = ? WHERE event_key = ?", (text, links, key))

@@ -4,7 +4,6 @@ Nothing here asks for a message. A room that lost its permission is out of every
 verdict, before anything else is done about it.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -16,6 +15,7 @@ from index.store import rooms as room_store
 from index.store.rooms import DONE, NEW, REFUSED, SUSPENDED
 from ingest.chat.facts import predecessors_of, read_facts
 from ingest.chat.gates import decide
+from ingest.chat.renaming import mark_renamed
 from ingest.chat.room import Room, is_federated, lifetime_ms, tidied
 from ingest.chat.run import Run
 
@@ -83,6 +83,8 @@ async def judge(run: Run, only: RoomId | None = None) -> None:
                 await store.hide(room.source, is_hidden=not room.record.is_admitted)
             if (source.label, source.is_public) != (room.record.label, room.record.is_public):
                 await store.register(room.source, label=room.record.label, is_public=room.record.is_public)
+            if source.label != room.record.label:
+                await mark_renamed(store, room.id)
     for room in changed:
         was = before.get(room.id)
         run.rooms[room.id] = room
@@ -95,7 +97,7 @@ def _moved(run: Run, room: Room, *, was: Room) -> Room:
     record = room.record
     if not record.is_admitted:
         if record.left_ms is None:
-            room = room.with_record(left_ms=run.now_ms, left_token=run.since)
+            room = room.with_record(left_ms=run.now_ms, left_token=run.since or None)
         return room
     if record.phase != DONE and record.left_ms is not None:
         room = room.with_record(left_ms=None, left_token=None)
@@ -159,7 +161,3 @@ async def clear(run: Run, room: Room) -> None:
     while is_more:
         async with run.writer.transaction() as store:
             is_more = await sweeps.erase_slice(store.connection, room.id, limit=_ROWS_ERASED_AT_ONCE)
-
-
-def joined(run: Run) -> Iterable[RoomId]:
-    return (room.id for room in run.rooms.values() if room.record.is_joined)

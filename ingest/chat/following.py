@@ -44,7 +44,7 @@ async def follow(run: Run) -> None:
     updates = {update.room: update for update in batch.joined if update.room in run.rooms}
     for update in updates.values():
         _notice_signs(run, update)
-    touched = frozenset(updates) | (frozenset(admission.joined(run)) if batch.is_blind else frozenset())
+    touched = frozenset(run.rooms if batch.is_blind else updates)
     unseen = await _look_again(run, touched)
     await admission.judge(run)
     await admission.erase_refused(run)

@@ -32,6 +32,7 @@ from ingest.chat.following import ACCOUNT, SINCE, follow, open_gap, save_since
 from ingest.chat.history import read_rooms
 from ingest.chat.purging import apply_purges, erase_users, rules_of
 from ingest.chat.reconciling import reconcile
+from ingest.chat.renaming import rename_documents
 from ingest.chat.rescrubbing import scrub_again
 from ingest.chat.room import Room, new_room, room_of
 from ingest.chat.run import Run, policy_of
@@ -85,13 +86,20 @@ class ChatWorker:
             await _begin_again(writer)
         async with self.open_reader() as reader:
             run, fault = await self._refresh(reader, writer, now_ms, notes)
-        reports = [tally.report(run.rooms[room]) for room, tally in run.tallies.items()] if run else []
+        reports = []
+        if run is not None:
+            failed = {source.id for source in await writer.store.sources() if source.fault is not None}
+            every = [tally.report(run.rooms[room]) for room, tally in run.tallies.items()]
+            told = {report.source for report in every}
+            if fault is None:  # those that are well again, in silence
+                every += [SourceReport(r.source, Outcome.UNCHANGED) for r in run.rooms.values() if r.source not in told]
+            reports = [one for one in every if _is_worth_telling(one) or one.source in failed]
         own = SourceReport(self.source, Outcome.UPDATED if notes else Outcome.UNCHANGED, notes=tuple(notes))
         if fault is not None:
             is_credential = isinstance(fault, CredentialError)
             own = replace(own, outcome=Outcome.FAILED, fault=str(fault), is_credential_fault=is_credential)
         seconds = time.monotonic() - start
-        return [replace(own, seconds=seconds), *(report for report in reports if _is_worth_telling(report))]
+        return [replace(own, seconds=seconds), *reports]
 
     async def _refresh(
         self, reader: RoomReader, writer: Writer, now_ms: int, notes: list[str]
@@ -103,6 +111,7 @@ class ChatWorker:
             rotation = await self._gate(run)
             run.stop_if_refused()
             await self._follow(run, notes)
+            await rename_documents(run)
             await read_rooms(run)
             run.stop_if_refused()
             await reconcile(run, rotation, self.draw)

@@ -21,6 +21,7 @@ from tests.matrix.proxy import (
     Request,
     Rule,
     answer,
+    answer_json,
     cut_json,
     dead_token,
     dropped,
@@ -31,6 +32,7 @@ from tests.matrix.proxy import (
     poisoned,
     refuse,
     reset_in_body,
+    rewrite,
 )
 
 PAGE = 6
@@ -187,6 +189,8 @@ async def test_one_room_that_fails_stops_no_other_and_loses_nothing(
     assert (await host.texts(garden))[-1] == "garden again"
     proxy.clear()
     assert (await host.refresh()).failed == ()
+    async with host.opened() as store:
+        assert [source.fault for source in await store.sources()] == [None, None, None]
     undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
     await undisturbed.refresh()
     assert sorted(await host.texts(kitchen)) == sorted(await undisturbed.texts(kitchen))
@@ -283,3 +287,48 @@ async def test_a_place_in_history_that_is_lost_is_found_again(
     undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
     await undisturbed.refresh()
     assert await host.dump() == await undisturbed.dump()
+
+
+async def test_a_homeserver_that_was_set_back_has_its_rooms_read_again(
+    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    await talk.first_half(reader)
+    await host.refresh()
+    await talk.second_half()
+    # What it answers then: nothing new, and a token from before ours.
+    behind = {"next_batch": "s1_0_0_0_0_0_0_0_0_0_0_0_0_0"}
+    proxy.add(Rule(answer_json(behind), path="/sync", times=1))
+    assert (await host.refresh()).failed == ()
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    await undisturbed.refresh()
+    for room in talk.rooms:
+        assert await host.texts(room) == await undisturbed.texts(room)
+
+
+async def test_in_a_federated_room_history_is_fetched_first_and_gaps_end_at_what_is_known(
+    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    """What other servers have is not among the events that a sync token counts, so no token may bound the walk."""
+    far = {
+        "type": "m.room.member", "state_key": "@far:elsewhere.test", "sender": "@far:elsewhere.test",
+        "event_id": "$far", "origin_server_ts": 1, "content": {"membership": "join"},
+    }  # fmt: skip
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    host.set(known_run=5)
+    proxy.add(Rule(rewrite(lambda state: [*state, far]), path="/state$"))
+    await talk.first_half(reader)
+    await host.refresh()
+    directions = [sent.query["dir"] for sent in proxy.requests if f"{talk.rooms[0]}/messages" in sent.path]
+    assert directions == sorted(directions)
+    assert {"b", "f"} == set(directions)
+    await talk.second_half()
+    proxy.requests.clear()
+    await host.refresh()
+    pages = [sent.query for sent in proxy.requests if f"{talk.rooms[0]}/messages" in sent.path]
+    assert pages and not [page for page in pages if "to" in page]
+    assert len(pages) <= 6
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    await undisturbed.refresh()
+    for room in talk.rooms:
+        assert await host.texts(room) == await undisturbed.texts(room)

@@ -73,20 +73,20 @@ async def test_edits_and_redactions_are_followed_through_every_run(host: Host, a
 async def test_encrypted_events_are_counted_and_cost_nothing_else(host: Host, alice: Person, reader: Person) -> None:
     room = await alice.create_room("Kitchen")
     await reader.join(room)
-    await alice.say(room, "before")
+    await alice.say(room, "beforehand")
     cipher = {"algorithm": "m.megolm.v1.aes-sha2", "ciphertext": "AwgAEnAC", "session_id": "s", "device_id": "d"}
     await alice.send(room, cipher, kind="m.room.encrypted")
     await alice.say(room, "between", **{"m.relates_to": 7})
     await alice.say(room, "after")
     report = await host.refresh()
-    assert await host.texts(room) == ["before", "between", "after"]
+    assert await host.texts(room) == ["beforehand", "between", "after"]
     assert dict(report_of(report, room).skipped)["encrypted"] == 1
     assert dict((await host.counts(room)).skipped)["encrypted"] == 1
     assert "sticky" in (await host.room(room)).facts
     host.set(refuses_encrypted=True)
     await host.refresh()
     assert await host.reason(room) == "encrypted"
-    assert not host.holds("before")
+    assert not host.holds("beforehand")
 
 
 async def test_thirty_messages_through_a_timeline_of_five_are_all_there_in_order(
@@ -190,6 +190,8 @@ async def test_a_room_that_is_renamed_is_found_under_its_new_name(host: Host, al
     await host.refresh()
     await alice.set_state(room, "m.room.name", {"name": "Pantry"})
     await host.refresh()
+    assert [row[1] for row in (await host.dump())["documents"]] == ["Pantry"]
+    assert not host.holds("Kitchen")
     async with host.opened() as store:
         source = next(one for one in await store.sources() if one.id == f"chat:{room}")
     assert (source.label, source.is_public) == ("Pantry", True)
