@@ -1,6 +1,6 @@
 """Megabytes a second of the scrubber over a generated mix of prose, logs, code and credentials, at three sizes of text.
 
-    python -m bench.scrub [--seconds 3]
+python -m bench.scrub [--seconds 3]
 """
 
 import argparse

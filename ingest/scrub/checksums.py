@@ -1,4 +1,4 @@
-"""Checksums that token formats carry. A good one proves a token; a bad one proves nothing: it may be mistyped or cut."""
+"""Checksums that token formats carry. A good one proves a token; a bad one proves nothing: it may be cut."""
 
 import zlib
 from hashlib import sha256

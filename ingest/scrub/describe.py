@@ -1,5 +1,7 @@
 """`python -m ingest.scrub.describe > docs/scrubbing.md`: the page about scrubbing, with every rule and its examples."""
 
+# ruff: noqa: E501  (patterns and word lists read better unbroken)
+
 import sys
 from typing import Final
 

@@ -1,7 +1,8 @@
 """The pass over a text: which rules are tried, what they find, and how the finds become markers.
 
 Linear in the length of the text: gates are one scan each, every pattern has bounded or possessive repeats and starts at
-a literal, and rounds are few. A second round sees the text as it will be stored, so that scrubbing it again changes nothing.
+a literal, and rounds are few. A second round sees the text as it will be stored, so that scrubbing it again changes
+nothing.
 """
 
 import re
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ingest.scrub.gates import Gates, letter_runs
-from ingest.scrub.keywords import key_names
+from ingest.scrub.keywords import KeyName, key_names
 from ingest.scrub.model import Finding, NameRule, Rule
 from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import MARKER, OPEN_MARK
@@ -20,7 +21,8 @@ ROUNDS: Final = 8
 
 KINDS: Final = {slot: slot.name.lower() for slot in Slot}
 CONTINUED: Final = re.compile(
-    r"""["'`][ \t]*+(?:[+.&][ \t]*+\\?(?:\r?\n[ \t]*+)?|\\?\r?\n[ \t]*+[+.&]?[ \t]*+)["'`](?P<s>[A-Za-z0-9_\-+/=.~]{8,}+)(?=["'`])"""
+    r"""["'`][ \t]*+(?:[+.&][ \t]*+\\?(?:\r?\n[ \t]*+)?|\\?\r?\n[ \t]*+[+.&]?[ \t]*+)["'`]"""
+    r"""(?P<s>[A-Za-z0-9_\-+/=.~]{8,}+)(?=["'`])"""
     r"""|\\\r?\n[ \t]*+["']?(?P<t>[A-Za-z0-9_\-+/=.~]{8,}+)"""
 )
 HOLE: Final = "\0"
@@ -44,27 +46,39 @@ class Scrubber:
 
     def find(self, text: str) -> list[Finding]:
         """Disjoint, in order."""
+        return self.look(text)[0]
+
+    def look(self, text: str) -> tuple[list[Finding], bool]:
+        """What is found, and whether the text that is left needs another look.
+
+        It needs none where only tokens went and no name is there that might take the next word for its value.
+        """
         text = hide_markers(text)
         low = fold(text)
         words = letter_runs(low)
         found: list[Finding] = []
+        is_settled = True
         for at in self.gates.open(low, words):
             rule = self.rules[at]
+            before = len(found)
             if rule.is_anchored:
                 found += apply_at(rule, self.gates.places(at, low, words), text, low)
             elif first := rule.pattern.search(low if rule.is_folded else text):
                 found += apply(rule, first, text, low)
-        found += self.find_by_names(text, low, words)
+            is_settled = is_settled and (rule.is_token or len(found) == before)
+        names = list(key_names(text, low, words))
+        if names:
+            found += self.find_by_names(names, text, low)
         if not found:
-            return found
+            return found, True
         if "‹" in text:
             found = outside_markers(found, text)
-        return merge(found)
+        return merge(found), is_settled and not names
 
-    def find_by_names(self, text: str, low: str, words: set[bytes]) -> Iterator[Finding]:
+    def find_by_names(self, names: list[KeyName], text: str, low: str) -> Iterator[Finding]:
         """The first rule that finds something beside a name has found it; a name inside a value is none."""
         at = 0
-        for key in key_names(text, low, words):
+        for key in names:
             if key.start < at:
                 continue
             for rule in self.name_rules:
@@ -78,24 +92,23 @@ class Scrubber:
 
     def scrub(self, text: str) -> str:
         for _ in range(ROUNDS):
-            found = self.find(text)
-            if not found:
+            found, is_settled = self.look(text)
+            if found:
+                text = replace(text, found)
+            if is_settled:
                 break
-            text = replace(text, found)
         return text
 
     def explain(self, text: str) -> list[Finding]:
         """Everything that `scrub` replaces, in the coordinates of the text that was given."""
         total: list[Finding] = []
         for _ in range(ROUNDS):
-            found = self.find(text)
-            if not found:
+            found, is_settled = self.look(text)
+            if found:
+                text = replace(text, found)
+                total = merge([*total, *map(Shifts(total).back, found)]) if total else found
+            if is_settled:
                 break
-            text = replace(text, found)
-            if total:
-                shifts = Shifts(total)
-                found = merge([*total, *map(shifts.back, found)])
-            total = found
         return total
 
 

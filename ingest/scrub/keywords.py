@@ -1,5 +1,7 @@
 """Key words in a text, with the whole names around them: found once, for all rules that go by names."""
 
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
+
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +39,7 @@ class KeyName:
 
 
 def stems(low: str, words: set[bytes]) -> list[tuple[int, str]]:
-    """Every key word with its place, in order. Looking for the few that are there is cheaper than one pattern for all."""
+    """Every key word with its place, in order. To look for the few that are there is cheaper than one pattern for all."""
     present = [stem for stem in ANYWHERE if stem in low]
     present += [word.decode() for word in STEM_WORDS & words]
     if not low.isascii():

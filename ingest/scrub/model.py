@@ -41,9 +41,9 @@ class Gate:
     words: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
     heads: tuple[str, ...] = ()
-    """How a run of letters and digits begins: prefixes that nothing separates from what was drawn. Only in long runs."""
+    """How a run of letters and digits begins, where nothing separates a prefix from what was drawn. Only in long runs."""
     run: int = 0
-    """Also wants that many letters, digits, `_` or `-` in a row somewhere (16, 24 or 40), which most messages have not."""
+    """Also wants so many letters, digits, `_` or `-` in a row (16, 24 or 40), which most messages have not."""
 
     def __post_init__(self) -> None:
         if not (self.words or self.parts or self.heads):
@@ -75,6 +75,8 @@ class Rule:
     validate: Validator = field(default=secret_group)
     is_anchored: bool = False
     """The pattern begins with one of its gate's literals, so that it is tried only where those stand."""
+    is_token: bool = False
+    """Finds whole runs with a border on both sides, so that what stands beside them means what it meant before."""
     is_folded: bool = False
     """The pattern runs over the lower-cased copy, which is faster than ignoring case."""
 

@@ -2,6 +2,8 @@
 `public_key`, `PASSWORD_FILE` do not. Names are cut at case and at `_-.`, and a key word has to be a whole part.
 """
 
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
+
 import re
 from enum import IntEnum
 from functools import lru_cache

@@ -3,6 +3,8 @@
 A dummy is a value that nobody could log in with because the writer meant the reader to put their own there.
 """
 
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
+
 import re
 from itertools import pairwise
 from typing import Final
@@ -135,12 +137,9 @@ def is_reference(value: str) -> bool:
 def is_code(value: str) -> bool:
     """An unquoted value that a program computes: a call, an attribute, an index, an expression."""
     return bool(
-        ("(" in value or "[" in value)
-        and CALL.match(value)
-        or ("." in value or ":" in value or ">" in value)
-        and ATTRIBUTE.fullmatch(value)
-        or " " in value
-        and CODE_WORD.match(value)
+        (("(" in value or "[" in value) and CALL.match(value))
+        or (("." in value or ":" in value or ">" in value) and ATTRIBUTE.fullmatch(value))
+        or (" " in value and CODE_WORD.match(value))
     )
 
 

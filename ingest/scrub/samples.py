@@ -4,6 +4,8 @@ A template is text with makers in braces: `{hex:32}` becomes 32 hex digits, `{gi
 checksum. What stands between ⟦ and ⟧ is the secret. Braces around other names stay as they are.
 """
 
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
+
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How a value looks: chosen by a person, drawn by a machine, or plain words. Never a verdict alone, only inside a slot."""
+"""How a value looks: chosen by a person, drawn by a machine, or plain words. Never a verdict alone, only in a slot."""
 
 import math
 import re
@@ -8,6 +8,7 @@ from typing import Final
 UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
 HEX: Final = re.compile(r"(?:0x)?[0-9a-f]+", re.I)
 CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+UNSPEAKABLE: Final = re.compile(r"^[^aeiouy]+$|[^aeiouy]{5}", re.I)
 LETTERS: Final = re.compile(r"[^\W\d_]+")
 DIGITS: Final = re.compile("[0-9]").findall
 INNER_SIGNS: Final = frozenset("!@#$%^&*+=?~")
@@ -36,10 +37,13 @@ def entropy(text: str) -> float:
 
 
 def is_wordy(text: str) -> bool:
-    """Made of words: CamelCase, snake_case or kebab-case with parts as long as words have."""
+    """Made of words: CamelCase, snake_case or kebab-case with parts as long as words have, which can be spoken."""
     parts = CAMEL.findall(text)
     letters = sum(map(len, parts))
-    return bool(parts) and letters >= 0.7 * len(text) and letters / len(parts) >= 3.6
+    if not parts or letters < 0.7 * len(text) or letters / len(parts) < 3.6:
+        return False
+    mute = sum(len(part) > 2 and bool(UNSPEAKABLE.search(part)) for part in parts)
+    return mute < 0.3 * len(parts)
 
 
 def is_random(text: str, least: int = 16) -> bool:
@@ -71,7 +75,8 @@ def looks_chosen(text: str, least: int = 6) -> bool:
         return False
     has_letter = any(c.isalpha() for c in text)
     has_digit = any(c.isdigit() for c in text)
-    has_sign = any(c in INNER_SIGNS for c in text[:-1]) or text[-1] in "*#$^"
+    core = text.rstrip("?!*")
+    has_sign = any(c in INNER_SIGNS for c in core[:-1]) or core[-1:] in ("#", "$", "^")
     if has_letter and has_digit:
         return len(set(text)) >= 4
     return has_letter and has_sign and len(set(text)) >= 5

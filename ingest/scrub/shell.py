@@ -53,7 +53,7 @@ def word_at(text: str, at: int, limit: int) -> Word:
         if end >= 0:
             return Word(text[at + 1 : end], at + 1, end, quoted=True)
     end = at
-    while end < limit and text[end] not in " \t\r\n|;`<>‹›" or end == at:
+    while (end < limit and text[end] not in " \t\r\n|;`<>‹›") or end == at:
         c = text[end]
         if c == "&" and text[end + 1 : end + 2] in ("&", " ", ""):
             break

@@ -1,5 +1,7 @@
 """The value beside a name: where it begins and ends, and whether it is a credential."""
 
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
+
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -109,10 +111,14 @@ def quoted_value(text: str, at: int, closers: str) -> Value | None:
     return bare_value(text, at)
 
 
-def whole(value: Value, text: str) -> tuple[int, int]:
-    """Of a value that is longer than we look, all that belongs to it, so that no tail is left."""
+def whole(value: Value, text: str, slot: Slot) -> tuple[int, int]:
+    """Of a value that is longer than we look, all that belongs to it, so that no tail is left.
+
+    A `!` or `?` at the end may be the end of a password, of anything else it is the sentence's.
+    """
     if value.end - value.start < LONGEST - 2:
-        return value.start, value.end
+        spare = len(value.text) - len(value.text.rstrip("!?")) if slot is not Slot.PASSWORD and not value.quoted else 0
+        return value.start, value.end - spare
     end = TO_BLANK.match(text, value.end).end()  # type: ignore[union-attr]  # it matches nothing as well
     cut = first_cut(text[value.end : end])
     return value.start, value.end + cut if cut >= 0 else end
@@ -281,12 +287,7 @@ def is_quoted_password(value: Value, name: str, sign: str) -> bool:
 def is_plain_word(value: Value, name: str, sign: str) -> bool:
     """A bare word is a password only where a configuration says so: `DB_PASSWORD=watermelon` up to the end of the line."""
     text = value.text
-    if (
-        not text.isalpha()
-        or not 4 <= len(text) <= 40
-        or slot_of(text) is not None
-        or value.next in tuple("),.(")
-    ):
+    if not text.isalpha() or not 4 <= len(text) <= 40 or slot_of(text) is not None or value.next in tuple("),.("):
         return False
     if not value.is_last and not (sign == "=" and name.isupper() and "_" in name):
         return False

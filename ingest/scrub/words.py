@@ -1,5 +1,7 @@
 """The key words of assignments and sentences, as patterns over folded text."""
 
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
+
 import re
 from collections.abc import Iterable
 from typing import Final

@@ -50,7 +50,8 @@ def scrub_line(line: bytes, number: int, *, is_explained: bool) -> str:
             raise TypeError
     except (ValueError, KeyError, TypeError) as error:
         raise click.ClickException(
-            f'standard input, line {number}: expected a JSON object with a string "text" (without --jsonl, plain text is read)'
+            f'standard input, line {number}: expected a JSON object with a string "text" '
+            "(without --jsonl, plain text is read)"
         ) from error
     if is_explained:
         return json.dumps({"id": item.get("id"), "findings": findings(text)}, ensure_ascii=False)

@@ -1,5 +1,7 @@
 """Hostile text costs no more than long text. Work is counted in calls; the time limit is only there for a pattern that hangs."""
 
+# ruff: noqa: E501  (patterns and word lists read better unbroken)
+
 import sys
 from types import FrameType
 
@@ -14,7 +16,7 @@ MEGABYTE = 1_000_000
 
 
 def filled(piece: str, size: int) -> str:
-    return (piece * (size // len(piece) + 1))[:size]
+    return piece * (size // len(piece))
 
 
 def calls(scrubber: Scrubber, text: str) -> int:
@@ -50,7 +52,26 @@ def test_twice_the_text_is_twice_the_work(rule: Rule | NameRule) -> None:
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "piece",
-    ["password ", "password=", "token: ", "://", "eyJ", "a", "-", "=", "'", "\\", "\\n", "‹redacted:", "‹redacted:x›", "key (", "<password>", "a@b:c", "\n> ", "password is "],
+    [
+        "password ",
+        "password=",
+        "token: ",
+        "://",
+        "eyJ",
+        "a",
+        "-",
+        "=",
+        "'",
+        "\\",
+        "\\n",
+        "‹redacted:",
+        "‹redacted:x›",
+        "key (",
+        "<password>",
+        "a@b:c",
+        "\n> ",
+        "password is ",
+    ],
 )
 def test_all_rules_together_get_through_hostile_text(piece: str) -> None:
     scrub(filled(piece, MEGABYTE // 8))

@@ -1,5 +1,7 @@
 """What holds for any text: scrubbing twice is scrubbing once, what is no secret stays, nothing crashes."""
 
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
+
 from random import Random
 
 from hypothesis import example, given, settings

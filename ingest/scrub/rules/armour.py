@@ -4,6 +4,8 @@ The body goes, the lines that name it stay. A block may be quoted, indented, com
 escaped line ends, cut off before its end or after its beginning.
 """
 
+# ruff: noqa: E501  (patterns and word lists read better unbroken)
+
 import re
 from typing import Final
 
@@ -69,7 +71,7 @@ def block(match: re.Match[str], text: str) -> Spans:
     return ((start, end),)
 
 
-LINE_BEFORE: Final = re.compile(rf"(?P<b>[A-Za-z0-9+/=]{{24,200}})[ \t\"'\\]*$")
+LINE_BEFORE: Final = re.compile(r"(?P<b>[A-Za-z0-9+/=]{24,200})[ \t\"'\\]*$")
 
 
 def block_before(match: re.Match[str], text: str) -> Spans:
@@ -187,7 +189,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             START
             + r"(?=b3BlbnNzaC1rZXktdjE|MII[A-Za-z0-9+/]{5}IBA[A-Za-z]KC|MII[A-Za-z0-9+/]{2}(?:wI|gI|QI|AI)BA(?:A|D)ANBg|MHcCAQEE|MIGkAgEBB|MIHcAgEBB|MC4CAQAwBQYDK2V|MIGHAgEAMBMG|MIG2AgEAMBAG|"
-            r"MIIE[a-z]{1,2}IBA|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,24}(?:UFJJVkFURSBLRV|BSSVZBVEUgS0|QUklWQVRFIEtF))(?P<s>[A-Za-z0-9+/]{32,}+(?:(?:\r?\n|\\n)[ \t>]{0,12}[A-Za-z0-9+/]{32,}+)*+(?:(?:\r?\n|\\n)[ \t>]{0,12}[A-Za-z0-9+/]{4,31}={0,2}(?![A-Za-z0-9+/ ]))?={0,2})"
+            r"MIIE[a-z]{1,2}IBA|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,24}(?:UFJJVkFURSBLRV|BSSVZBVEUgS0|QUklWQVRFIEtF))(?P<s>[A-Za-z0-9+/]{32,}+(?:(?:\r?\n|\\n)[ \t>]{0,12}[A-Za-z0-9+/]{32,}+)*+(?:(?:\r?\n|\\n)[ \t>]{0,12}(?:[A-Za-z0-9+/]{2,31}={1,2}|(?=[A-Za-z+/]{0,31}[0-9])[A-Za-z0-9+/]{4,31}+(?=\r?\n|\\n|[\x22'`]|$)))?={0,2})"
         ),
         gate=gate(heads="b3blbn mii mhcca mig mihca mc4caq ls0tls", run=16),
         finds=(

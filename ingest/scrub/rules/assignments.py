@@ -4,6 +4,8 @@ A key word is found first; then the whole name around it is read and judged (`in
 the value (`ingest.scrub.slots`). Nothing is matched across lines, apart from a value on an indented line of its own.
 """
 
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
+
 import re
 from typing import Final
 
@@ -53,12 +55,19 @@ STANDING: Final = frozenset(
 )
 
 
+def is_name_at(text: str, at: int) -> bool:
+    nested = NESTED.match(text, at)
+    return nested is not None and slot_of(nested[1]) is not None
+
+
 def assignment(key: KeyName, text: str, low: str) -> Spans:
     start, end, name, slot = key.start, key.end, key.name, key.slot
     if (
         start and (text[start - 1] in "?&" or (text[start - 1] == ";" and low.startswith("jsessionid", start)))
     ) or text.endswith("&amp;", 0, start):
         return NOTHING  # a parameter of an address, which has other borders
+    if text[end : end + 1] == "=" and is_name_at(text, end + 1):
+        return NOTHING  # the inner name is judged on its own
     if PROSE_NEXT.match(text, end):
         value = read_value(text, PLAIN_TYPE.match(text, end).end())  # type: ignore[union-attr]  # a blank is there
         return blank_separated(key, value, text) if value else NOTHING
@@ -70,9 +79,8 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
         return NOTHING
     if sign == "=" and sign_match["element"] and not text[:start].endswith(("<", "key>", "name>", ">", ":", '"', "'")):
         return NOTHING
-    nested = NESTED.match(text, sign_match.end())
-    if nested and slot_of(nested[1]) is not None:
-        return NOTHING  # the inner name is judged on its own
+    if is_name_at(text, sign_match.end()):
+        return NOTHING
     value = read_value(text, sign_match.end())
     if value is None:
         return NOTHING
@@ -92,7 +100,7 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
         return NOTHING
     if sign == "," and name.isupper() and "_" in name:
         sign = "="  # define('DB_PASSWORD', …), setenv("DB_PASSWORD", …)
-    return (whole(value, text),) if is_credential(slot, value, name=name, sign=sign) else NOTHING
+    return (whole(value, text, slot),) if is_credential(slot, value, name=name, sign=sign) else NOTHING
 
 
 def sign_of(match: re.Match[str]) -> str:
@@ -106,10 +114,10 @@ def blank_separated(key: KeyName, value: Value, text: str) -> Spans:
         return NOTHING
     if is_given or SETTERS.search(text, max(0, key.start - 90), key.start):
         sign = "=" if key.is_option or value.quoted else "-"
-        return (whole(value, text),) if is_credential(key.slot, value, name=key.name, sign=sign) else NOTHING
+        return (whole(value, text, key.slot),) if is_credential(key.slot, value, name=key.name, sign=sign) else NOTHING
     drawn = is_random(value.text, 20) and any(c.isdigit() for c in value.text) and value.text.count("/") < 3
     if drawn and key.slot is not Slot.PASSWORD and is_credential(key.slot, value, name=key.name, sign=" "):
-        return (whole(value, text),)
+        return (whole(value, text, key.slot),)
     return NOTHING
 
 

@@ -1,5 +1,7 @@
 """Tokens of chat and social services."""
 
+# ruff: noqa: E501  (patterns and word lists read better unbroken)
+
 from typing import Final
 
 from ingest.scrub.model import Rule, gate

@@ -1,5 +1,7 @@
 """Keys and tokens of clouds, hosting and infrastructure."""
 
+# ruff: noqa: E501  (patterns and word lists read better unbroken)
+
 import re
 from typing import Final
 
@@ -17,8 +19,7 @@ def access_key(match: re.Match[str], text: str) -> Spans:
     if (
         is_placeholder(match["s"], quoted=True)
         or len(set(match["b"])) < 6
-        or match["b"].isalpha()
-        and is_word(match["b"])
+        or (match["b"].isalpha() and is_word(match["b"]))
     ):
         return NOTHING
     spans = [match.span("s")]
@@ -47,7 +48,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "aws-session-token",
         "Session tokens of STS and keys of Bedrock: long, and begin with an encoded version.",
         r"(?:IQoJb3JpZ2lu|FwoGZXIvYXdz|AgoJb3JpZ2lu|FQoGZXIvYXdz|ABSKQmVkcm9ja0FQSUtleS|bedrock-api-key-)(?P<b>[A-Za-z0-9+/=_\-%]{20,}+)",
-        gate("", "bedrock-api-key", heads="iqojb3 fwogzx agojb3 fqogzx abskqm"),
+        gate("", "bedrock-api-key", "iqojb3jpz2lu", "fwogzxivyxdz", "agojb3jpz2lu", "fqogzxivyxdz", "abskqmvkcm9ja"),
         ("aws_session_token = ⟦IQoJb3JpZ2lu{alnum:40}{b64:260}⟧",),
         ("IQoJb3JpZ2lu is where it begins",),
         worst="IQoJb3JpZ2lu",

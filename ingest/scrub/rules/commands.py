@@ -2,15 +2,17 @@
 so there is a table a program; `-p` without a value asks for it, and options that read a file or descriptor hold nothing.
 """
 
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
+
 import re
 from dataclasses import dataclass
 from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.words import any_of
 from ingest.scrub.shapes import is_random, looks_chosen
 from ingest.scrub.shell import Word, command_words
+from ingest.scrub.words import any_of
 
 ASKS: Final = frozenset("user:password user:pass username:password".split())
 
@@ -35,6 +37,8 @@ class Program:
     """An option that has to be there for `places` to hold."""
     takes: str = ""
     """Options of which the next word is theirs, so that it does not count as a bare one."""
+    chosen: bool = False
+    """What stands there counts only if it looks chosen: the program's name is a word as well."""
     drawn: bool = False
     """What stands there counts only if it was drawn, not chosen."""
 
@@ -52,8 +56,8 @@ PROGRAMS: Final[tuple[Program, ...]] = (
     Program("mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat mongotop", alone="-p --password", glued="-p"),
     Program("ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd ldapmodrdn ldapcompare ldapvi", alone="-w -s -a"),
     Program("smbclient rpcclient smbget net winexe wmic pth-winexe smbmap nmblookup smbcacls smbpasswd", pairs="-U --user -u", between="%", alone="--password"),
-    Program("net", verbs="user", places=(1,)),
-    Program("net", verbs="use", places=(2,)),
+    Program("net", verbs="user", places=(1,), chosen=True),
+    Program("net", verbs="use", places=(2,), chosen=True),
     Program("htpasswd", places=(2,), wants="b"),
     Program("rabbitmqctl", verbs="add_user change_password authenticate_user", places=(1,)),
     Program("zip unzip zipcloak zipnote", alone="-P --password", glued="-P"),
@@ -133,7 +137,7 @@ TABLE: Final = by_name()
 
 def is_value(word: Word, *, drawn: bool = False) -> bool:
     text = word.text
-    if len(text) < 3 or text.startswith("-") and not word.quoted or is_placeholder(text, quoted=word.quoted):
+    if len(text) < 3 or (text.startswith("-") and not word.quoted) or is_placeholder(text, quoted=word.quoted):
         return False
     if text.startswith(("$", "<", "@", "file:", "env:", "fd:", "stdin", "/dev/")) or text.lower() in ASKS:
         return False
@@ -173,7 +177,7 @@ def options(program: Program, words: list[Word]) -> list[Word]:
 
 def second_half(word: Word, between: str) -> Word | None:
     user, sign, password = word.text.partition(between)
-    if not sign or user.startswith("$") and password.startswith("$"):
+    if not sign or (user.startswith("$") and password.startswith("$")):
         return None
     if not password:
         bare = Word(user, word.start, word.start + len(user), word.quoted)
@@ -213,9 +217,11 @@ def places(program: Program, words: list[Word]) -> list[Word]:
         if (
             -len(bare) <= place < len(bare)
             and is_value(bare[place], drawn=program.drawn)
-            and "@" != bare[place].text[:1]
+            and bare[place].text[:1] != "@"
         ):
             word = bare[place]
+            if program.chosen and not looks_chosen(word.text):
+                continue
             if "://" not in word.text and not re.fullmatch(r"[\w.+-]+@[\w.-]+", word.text):
                 found.append(word)
     return found
@@ -271,10 +277,7 @@ def piped(match: re.Match[str], text: str) -> Spans:
     if not reader or not (program := READERS.match(tail, reader.end())):
         return NOTHING
     word = words[-1]
-    if "chpasswd" in program[0] and ":" in word.text:
-        value = second_half(word, ":")
-    else:
-        value = word
+    value = second_half(word, ":") if "chpasswd" in program[0] and ":" in word.text else word
     return ((value.start, value.end),) if value and is_value(value) else NOTHING
 
 

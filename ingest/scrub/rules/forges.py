@@ -1,5 +1,7 @@
 """Tokens of code forges and of package registries and CI services around them."""
 
+# ruff: noqa: E501  (patterns and word lists read better unbroken)
+
 from typing import Final
 
 from ingest.scrub.checksums import is_github_checked

@@ -1,5 +1,7 @@
 """Formats that nobody named yet, JSON Web Tokens, and a few values that only their place gives away."""
 
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
+
 import re
 from base64 import urlsafe_b64decode
 from binascii import Error
@@ -161,7 +163,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             START + r"(?P<s>(?:eyJhdXRocyI6|ewogICJhdXRocyI6|ewoJImF1dGhzIjo)[A-Za-z0-9+/]{24,}+={0,2})"
         ),
-        gate=gate(heads="eyjhdx ewogic ewojim", run=40),
+        gate=gate("", "eyjhdxrocyi6", "ewogicjhdxrocyi6", "ewojimf1dghzijo"),
         finds=(".dockerconfigjson: ⟦eyJhdXRocyI6{b64:80}⟧",),
         leaves=("eyJhdXRocyI6 is where it begins",),
         worst="eyJhdXRocyI6",

@@ -1,5 +1,7 @@
 """HTTP headers and cookies, in requests, code and logs."""
 
+# ruff: noqa: E501  (patterns and word lists read better unbroken)
+
 import re
 from base64 import b64decode
 from binascii import Error
@@ -46,14 +48,11 @@ def is_basic(value: str, text: str, start: int) -> bool:
         plain = b64decode(value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4), validate=True)
     except (Error, ValueError):
         return len(value) >= 16 and is_random(value, 16)
-    user, colon, password = plain.partition(b":")
+    _, colon, password = plain.partition(b":")
     if not colon or not password or any(byte < 32 for byte in plain):
         return False
-    return (
-        not is_placeholder(password.decode("utf-8", "replace"), quoted=True)
-        or password.isalnum()
-        and len(password) > 8
-        and b"pass" not in password
+    return not is_placeholder(password.decode("utf-8", "replace"), quoted=True) or (
+        password.isalnum() and len(password) > 8 and b"pass" not in password
     )
 
 

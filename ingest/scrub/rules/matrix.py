@@ -1,5 +1,7 @@
 """What lets somebody into a Matrix account, a server or an encrypted history."""
 
+# ruff: noqa: E501  (patterns and word lists read better unbroken)
+
 import re
 from typing import Final
 

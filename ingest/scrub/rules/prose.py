@@ -4,6 +4,8 @@ A sentence is talk about passwords far more often than it holds one, so the valu
 quoted right after the verb.
 """
 
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
+
 import re
 from typing import Final
 
@@ -11,18 +13,25 @@ from ingest.scrub.keywords import KeyName
 from ingest.scrub.model import NOTHING, NameRule, Rule, Spans, gate
 from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.words import any_of
 from ingest.scrub.shapes import INNER_SIGNS, is_random, is_technical, looks_chosen
 from ingest.scrub.slots import NESTED, Value, is_credential, read_value, whole
+from ingest.scrub.words import any_of
 
 VERBS: Final = any_of(
-    """
+    [
+        *"""
     is was are became becomes equals reads now it's its to as je bylo byla byly byl bude jsou zní na mám máme máš
     si ist war lautet wäre sind heißt heisst auf wurde es era será son a est était sera c'est è é sarà foi jest
     było była był będzie brzmi är er var blev on oli van wordt luidt este sunt olan olarak это будет теперь є був e
     jeste は が 是 为 為 은 는 이 가 là adalah ialah sea seria
-    """.split()
-    + ["will be", "should be", "has been", "set to", "changed to", "reset to"]
+    """.split(),
+        "will be",
+        "should be",
+        "has been",
+        "set to",
+        "changed to",
+        "reset to",
+    ]
 )
 FILL: Final = r"(?:[ \t\u00a0]{1,12}[(\[\"'“„]?[^\s:=|\"`<>.!?;,‹›()]{1,24}[)\]\"'”“]?,?){0,7}?"
 BLANKS: Final = r"[ \t\u00a0]{1,12}"
@@ -61,7 +70,7 @@ def sentence(key: KeyName, text: str, low: str) -> Spans:
         end += 2
         value = read_value(text, end + 1) if text[end : end + 1] == " " else None
         if value and tells(key, value, is_sure=not value.quoted, says_is=False):
-            return (whole(value, text),)
+            return (whole(value, text, key.slot),)
     end += len(CLOSED.match(text, end)[0])  # type: ignore[index]  # matches nothing as well
     is_bare = key.name.lower() in BARE_NAMES
     at = end
@@ -70,11 +79,11 @@ def sentence(key: KeyName, text: str, low: str) -> Spans:
         if not told:
             break
         verb = told["verb"]
-        is_loose = verb in LOOSE_VERBS and (is_bare or told["fill"].count(" ") > 4)
-        is_sure = bool(verb) and not is_loose or not told["fill"] and not is_loose
+        is_loose = verb in LOOSE_VERBS and (is_bare or at > end or told["fill"].count(" ") > 4)
+        is_sure = (bool(verb) and not is_loose) or (not told["fill"] and not is_loose)
         value = read_value(text, told.end())
         if value and tells(key, value, is_sure=is_sure, says_is=not is_bare and verb in PLAIN_VERBS):
-            return (whole(value, text),)
+            return (whole(value, text, key.slot),)
         further = told.end("verb") if verb else told.end()
         if further <= at:
             break
@@ -133,7 +142,11 @@ def adjacent(slot: Slot, end: int, text: str, *, is_verb: bool) -> Spans:
     if gap and "\n" in gap[0] and slot is not Slot.PASSWORD:
         value = read_value(text, gap.end())
         good = value and value.is_last and is_random(value.text, 20) and any(c.isdigit() for c in value.text)
-        return (whole(value, text),) if value and good and is_credential(slot, value, name="", sign="is") else NOTHING
+        return (
+            (whole(value, text, slot),)
+            if value and good and is_credential(slot, value, name="", sign="is")
+            else NOTHING
+        )
     if not gap or slot is not Slot.PASSWORD or ("\n" in gap[0] and is_verb):
         return NOTHING
     value = read_value(text, gap.end())
@@ -149,7 +162,7 @@ def adjacent(slot: Slot, end: int, text: str, *, is_verb: bool) -> Spans:
         good = looks_chosen(value.text, 6)
     else:
         good = is_strong(value.text) and ("\n" not in gap[0] or value.is_last)
-    return (whole(value, text),) if good else NOTHING
+    return (whole(value, text, slot),) if good else NOTHING
 
 
 BEFORE: Final = re.compile(
@@ -208,7 +221,7 @@ def pair(match: re.Match[str], text: str) -> Spans:
         and "/" not in value.text
         and is_credential(Slot.PASSWORD, value, name="", sign="is")
     )
-    return (whole(value, text),) if good else NOTHING
+    return (whole(value, text, Slot.PASSWORD),) if good else NOTHING
 
 
 def known_user(match: re.Match[str], text: str) -> Spans:
@@ -222,7 +235,7 @@ def known_user(match: re.Match[str], text: str) -> Spans:
         Slot.PASSWORD, value, name="", sign="is"
     ):
         return NOTHING
-    return (whole(value, text),)
+    return (whole(value, text, Slot.PASSWORD),)
 
 
 RULES: Final[tuple[Rule | NameRule, ...]] = (
@@ -289,7 +302,7 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
         kind="password",
         why="`creds: admin/X`, `login: jana / X`: two values behind one word.",
         pattern=re.compile(
-            rf"(?<![a-z0-9_\-/.@])(?:{LOGINS})(?:{BLANKS}[^\s:=]{{1,20}}){{0,4}}?[ \t]?(?:[:=：]|->|→|is|are|je|jsou)(?:{BLANKS})?[\"'`*]{{0,2}}[\w.+@\-]{{1,40}}[\"'`*]{{0,2}}[ \t]?(?:/|:|\||,|[ ])[ \t]?(?=[^\s\-]\S{{4}})"
+            rf"(?<![a-z0-9_\-/.@])(?:{LOGINS})(?:{BLANKS}[^\s:=]{{1,20}}){{0,4}}?[ \t]?(?:[:=：]|->|→|is|are|je|jsou)(?:{BLANKS})?[\"'`*]{{0,2}}[\w.+@\-]{{1,40}}[\"'`*]{{0,2}}[ \t]?[/:|,][ \t]?(?=[^\s\-]\S{{4}})"
         ),
         gate=gate(
             "cred creds wifi wlan fi credential credentials login logins account user username zugangsdaten zugang anmeldedaten benutzer acceso credenciales identifiants identifiant accesso credenziali acesso credenciais dane logowania "
@@ -327,7 +340,7 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
         kind="password",
         why="`root / X`, `admin:X`, `login jana / X`: no key word at all.",
         pattern=re.compile(
-            r"(?:(?:root|admin|administrator|postgres|sysadmin|superuser|ubuntu|guest)(?:[ ]/[ ]|:(?=[^\s:/]))|(?:login|user|account)[ ][\w.@\-]{1,40}[ ]/[ ])(?=\S{7})"
+            r"(?:(?:root|admin|administrator)(?:[ ]/[ ]|:(?=[^\s:/0-9]))|(?:postgres|sysadmin|superuser|ubuntu|guest)[ ]/[ ]|(?:login|user|account)[ ][\w.@\-]{1,40}[ ]/[ ])(?=\S{7})"
         ),
         gate=gate("root admin administrator postgres sysadmin superuser ubuntu guest login user account"),
         finds=("root / ⟦{chosen}⟧", "admin:⟦{chosen}⟧", "login jana / ⟦{chosen}⟧"),

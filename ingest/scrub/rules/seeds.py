@@ -1,5 +1,7 @@
 """Seeds: of second factors, and of wallets in words."""
 
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
+
 import re
 from typing import Final
 
@@ -7,7 +9,7 @@ from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.shapes import is_random
 
-LENGTHS: Final = frozenset((12, 13, 15, 18, 21, 24, 25))
+LENGTHS: Final = frozenset((12, 15, 18, 21, 24, 25))
 FUNCTION_WORDS: Final = frozenset(
     "the and is are was were of to in at as be has have had we our your my his her their its for with from not or if then than when which must should would could".split()
 )
@@ -29,10 +31,15 @@ def grouped(match: re.Match[str], text: str) -> Spans:
 
 
 def phrase(match: re.Match[str], text: str) -> Spans:
-    words = re.findall(r"[^\W\d_]+", match["s"])
-    if len(words) not in LENGTHS or len(set(words)) < len(words) - 3 or FUNCTION_WORDS & set(words):
-        return NOTHING
-    return (match.span("s"),)
+    """All the words, or those of the first line where the next one is a sentence again."""
+    start, end = match.span("s")
+    first = start + len(match.string[start:end].splitlines()[0].rstrip())
+    is_stray = len(match.string[first:end].split()) < 3
+    for last in (first, end) if is_stray else (end, first):
+        words = re.findall(r"[^\W\d_]+", match.string[start:last])
+        if len(words) in LENGTHS and len(set(words)) >= len(words) - 3 and not FUNCTION_WORDS & set(words):
+            return ((start, last),)
+    return NOTHING
 
 
 def codes(match: re.Match[str], text: str) -> Spans:

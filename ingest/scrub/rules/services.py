@@ -1,5 +1,7 @@
 """Tokens of payment, mail, AI, monitoring and other services that give them a prefix."""
 
+# ruff: noqa: E501  (patterns and word lists read better unbroken)
+
 import re
 from typing import Final
 
@@ -115,12 +117,21 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         name="mailchimp-key",
         kind="mail-key",
-        why="Keys of Mailchimp and the newer ones of Mailgun: hex digits with an ending of their own.",
-        pattern=re.compile(
-            r"(?P<s>[a-f0-9]{32}-(?<![0-9A-Za-z_].{33})(?:us\d{1,2}|[a-f0-9]{8}-[a-f0-9]{8})(?![A-Za-z0-9\-]))"
-        ),
-        gate=gate("us", "-", run=24),
-        finds=("mailchimp ⟦{hex:32}-us14⟧", "⟦{hex:32}-{hex:8}-{hex:8}⟧"),
+        why="Keys of Mailchimp: 32 hex digits and the name of a data centre.",
+        pattern=re.compile(r"(?P<s>[a-f0-9]{32}-(?<![0-9A-Za-z_].{33})us\d{1,2}(?![A-Za-z0-9\-]))"),
+        gate=gate("us", run=24),
+        finds=("mailchimp ⟦{hex:32}-us14⟧",),
+        leaves=("{hex:32}-us-east",),
+        worst="a" * 32 + "-",
+        validate=not_placeholder,
+    ),
+    Rule(
+        name="mailgun-key",
+        kind="mail-key",
+        why="The newer keys of Mailgun: three runs of hex digits.",
+        pattern=re.compile(r"(?P<s>[a-f0-9]{32}-(?<![0-9A-Za-z_].{33})[a-f0-9]{8}-[a-f0-9]{8}(?![A-Za-z0-9\-]))"),
+        gate=gate("", "-", run=40),
+        finds=("⟦{hex:32}-{hex:8}-{hex:8}⟧",),
         leaves=("{hex:32}-suffix",),
         worst="a" * 32 + "-",
         validate=not_placeholder,

@@ -61,6 +61,7 @@ def token(
         why=why,
         pattern=re.compile(f"{f'(?=[{first}])' if first else ''}{START}(?P<s>{shape})"),
         is_anchored=not first,
+        is_token=True,
         gate=replace(opens, run=opens.run or 16),
         finds=finds,
         leaves=leaves,

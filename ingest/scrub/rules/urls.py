@@ -1,5 +1,7 @@
 """Credentials inside addresses: user:password@, tokens as user, secret parameters, webhook and feed paths."""
 
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
+
 import re
 from typing import Final
 
@@ -45,8 +47,7 @@ def userinfo(match: re.Match[str], text: str) -> Spans:
     if further:
         value, end = text[start : further.end() - 1], further.end() - 1
     if (
-        user.startswith("$")
-        and "$" in value
+        (user.startswith("$") and "$" in value)
         or value.lower() in DUMMY_PASSWORDS
         or value.lower() == user.lower() == "user"
     ):
