@@ -2,12 +2,16 @@
 
 import random
 import string
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from index.model import EventId, RoomId, UserId
+from ingest.chat.rendering import Utterance, render
+from ingest.chat.windows import Bounds, windows
 from tests.chat.host import Host, host_for, own_report, report_of
 from tests.matrix.people import People, Person
 from tests.matrix.proxy import Proxy
@@ -248,3 +252,27 @@ async def test_a_full_run_reads_again_and_keeps_what_was_withdrawn_withdrawn(
     assert {name: rows for name, rows in after.items() if name != "sources"} == {
         name: rows for name, rows in before.items() if name != "sources"
     }
+
+
+async def test_a_homeserver_s_messages_fall_into_the_same_windows_as_a_transcript(
+    host: Host, people: People, alice: Person, reader: Person
+) -> None:
+    """The search is measured on transcripts (bench/quality.py): what is measured is what hosts get."""
+    room = await alice.create_room("Kitchen")
+    speakers = [await people.puppet(f"_bridge_{name}-{reader.user[8:14]}") for name in ("ann", "bob")]
+    for person in (reader, *speakers):
+        await person.join(room)
+    chance = random.Random(3)
+    now_ms = time.time_ns() // 1_000_000
+    transcript = []
+    for number in range(60):
+        now_ms += chance.choice((20_000, 400_000, 5_000_000))
+        speaker = chance.choice(speakers)
+        text = f"message {number} " + "about kettles " * chance.randrange(1, 40)
+        event = await speaker.say(room, text, ts=now_ms)
+        transcript.append(Utterance(EventId(event), UserId(speaker.user), now_ms, text.strip()))
+    host.now_ms = now_ms
+    await host.refresh()
+    expected = windows(transcript, room=RoomId(room), bounds=Bounds())
+    assert await host.windows(room) == [render(window.messages).text for window in expected]
+    assert len(expected) > 8
