@@ -40,7 +40,7 @@ def is_wordy(text: str) -> bool:
     """Made of words: CamelCase, snake_case or kebab-case with parts as long as words have, which can be spoken."""
     parts = CAMEL.findall(text)
     letters = sum(map(len, parts))
-    if not parts or letters < 0.7 * len(text) or letters / len(parts) < 3.6:
+    if not parts or letters < 0.7 * len(text) or letters / len(parts) < 4.2:
         return False
     mute = sum(len(part) > 2 and bool(UNSPEAKABLE.search(part)) for part in parts)
     return mute < 0.3 * len(parts)

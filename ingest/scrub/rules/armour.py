@@ -130,10 +130,8 @@ def jwk(match: re.Match[str], text: str) -> Spans:
 
 def drawn_key(match: re.Match[str], text: str) -> Spans:
     value = match["s"]
-    good = (
-        is_bech32(value) or is_base58check(value) or (is_random(value, 40) and not is_placeholder(value, quoted=True))
-    )
-    return (match.span("s"),) if good else NOTHING
+    good = value.startswith("AGE-") or is_bech32(value) or is_base58check(value) or is_random(value, 40)
+    return (match.span("s"),) if good and not is_placeholder(value, quoted=True) else NOTHING
 
 
 PRIVATE: Final = (

@@ -25,7 +25,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "discord-bot-token",
         "The first part of a Discord token is the bot's id in base64, the last the key.",
         r"(?:mfa\.[A-Za-z0-9_\-]{60,90}+|[MNO][A-Za-z0-9_\-]{22,28}\.[A-Za-z0-9_\-]{6,7}\.(?P<b>[A-Za-z0-9_\-]{27,45}+))",
-        gate(heads="md mt mj mz nd nt nj nz od ot mfa", run=24),
+        gate("mfa", heads="md mt mj mz nd nt nj nz od ot", run=24),
         ("client.run('⟦MTIz{alnum:20}.{alnum:6}.{url64:38}⟧')",),
         ("My.class.names", "NNNNNNNNNNNNNNNNNNNNNNNN.NNNNNN.NNNNNNNNNNNNNNNNNNNNNNNNNNN"),
         first="mMNO",
@@ -56,7 +56,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "social-token",
         "Twitter/X bearer tokens, LinkedIn, Twitch OAuth, Mastodon-like, Notion, Linear, Airtable, Figma, Dropbox, Asana and other workplaces.",
         r"(?:A{12,24}(?=[A-Za-z0-9%]{24})|WPL_AP\d\.|oauth:(?=[a-z0-9]{30})|secret_(?=[A-Za-z0-9]{43}\b)|ntn_|lin_(?:api|oauth|wh)_|pat(?=[A-Za-z0-9]{14}\.[a-f0-9]{64})|"
-        r"key(?=[A-Za-z0-9]{14}\b(?=.{0}))|fig(?:d|o|oh|or|ur|u)_|sl\.(?:u\.)?|[12]/\d{10,20}(?:/\d{10,20})?:|pk_\d{5,10}_|figma_|CFPAT-|shp(?:at|ca|pa|ss|ua)_|"
+        r"key(?=[A-Za-z0-9]{14}\b(?=.{0}))|fig(?:d|o|oh|or|ur|u)_|sl\.(?:u\.)?|pk_\d{5,10}_|figma_|CFPAT-|shp(?:at|ca|pa|ss|ua)_|"
         r"atlas_|tly-|miro_|pat-(?:na|eu)\d-|zd_|ics_|trello_|ATTA|00D(?=[A-Za-z0-9]{12,15}!)|dG9r(?=Om|Zn|[A-Za-z0-9]{30}))(?P<b>[A-Za-z0-9_\-%.!+/=]{20,}+)",
         gate(
             "wpl oauth ntn lin figd figo figoh figor figur figu cfpat shpat shpca shppa shpss shpua miro trello tly",
@@ -83,5 +83,14 @@ RULES: Final[tuple[Rule, ...]] = (
         first="AWosnlpkf12CtmziT0d",
         worst="AAAAAAAAAAAAAAAAAAAAAAAA",
         validate=drawn(20),
+    ),
+    token(
+        "asana-token",
+        "Personal tokens of Asana: numbers of account and app, and 32 hex digits.",
+        r"[12]/\d{10,20}(?:/\d{10,20})?:(?P<b>[a-f0-9]{32})(?![A-Za-z0-9])",
+        gate("", "1/", "2/", run=24),
+        ("⟦2/{digits:16}/{digits:16}:{hex:32}⟧",),
+        ("see 1/2026 and 2/2026", "1/1234567890:{hex:8}"),
+        worst="1/1234567890",
     ),
 )

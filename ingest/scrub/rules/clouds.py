@@ -154,7 +154,7 @@ RULES: Final[tuple[Rule, ...]] = (
     token(
         "vault-older-token",
         "The older form of the same: one letter, a full stop, 24 characters.",
-        r"[sbr]\.(?P<b>[A-Za-z0-9]{24})(?![A-Za-z0-9_\-.])",
+        r"[sbr]\.(?P<b>[A-Za-z0-9]{24})(?![A-Za-z0-9_\-]|\.[A-Za-z0-9])",
         gate("", "s.", "b.", "r.", run=24),
         ("VAULT_TOKEN=⟦s.{alnum:24}⟧",),
         ("r.transformation_of_everything",),
@@ -188,7 +188,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             START
             + r"(?P<s>SWMTKN-1-[a-z0-9]{40,60}-[a-z0-9]{20,30}|K10[a-f0-9]{64}::(?:server|node|[a-z0-9]{6})[:.][A-Za-z0-9.]{16,80}|"
-            r"[a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9.])"
+            r"[a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9]|\.[A-Za-z0-9])"
         ),
         gate=gate("swmtkn kubeadm bootstrap", "--token", heads="k10", run=16),
         finds=(

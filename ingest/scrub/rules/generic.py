@@ -43,23 +43,15 @@ def stranger(match: re.Match[str], text: str) -> Spans:
     if not head:
         return NOTHING
     body, prefix = match["b"], head[0].rstrip("_-")
-    if (
-        is_placeholder(body, quoted=True)
-        or HEX.fullmatch(body)
-        or is_wordy(body)
-        or prefix.split("_")[0].split("-")[0] in STRANGE_PREFIX
-    ):
+    if prefix.split("_")[0].split("-")[0] in STRANGE_PREFIX or is_wordy(body) or is_placeholder(body, quoted=True):
         return NOTHING
-    digits = sum(c.isdigit() for c in body)
     is_named = bool(CREDENTIAL_HEAD.search(prefix))
-    varied = (
-        any(c.isupper() for c in body)
-        and any(c.islower() for c in body)
-        and digits >= 3
-        and (is_named or len(body) >= 30)
-    )
-    drawn = varied or (digits >= 5 and len(body) >= 32)
-    return ((head.start(), match.end()),) if drawn and entropy(body) >= 3.6 and is_random(body, 24) else NOTHING
+    if HEX.fullmatch(body):
+        return ((head.start(), match.end()),) if is_named and len(body) >= 32 else NOTHING
+    digits = sum(c.isdigit() for c in body)
+    is_mixed = body.lower() != body != body.upper()
+    is_drawn = digits >= (1 if is_mixed else 5) and len(body) >= (24 if is_named else 30)
+    return ((head.start(), match.end()),) if is_drawn and entropy(body) >= 3.6 else NOTHING
 
 
 def pgpass(match: re.Match[str], text: str) -> Spans:
@@ -77,7 +69,7 @@ RULES: Final[tuple[Rule, ...]] = (
         why="JSON Web Tokens are sessions and service keys of half the services there are.",
         pattern=re.compile(
             START
-            + r"(?P<s>eyJ[A-Za-z0-9_\-]{10,}+(?:\.[A-Za-z0-9_\-]{6,}+(?:\.(?:\.?[A-Za-z0-9_\-]+){0,4}+)?|(?=\\\r?\n[ \t]*[A-Za-z0-9_\-]{8}|[\"'][ \t]*(?:[+.&]?[ \t]*\\?\r?\n)[^\n\"']{0,40}[\"'][A-Za-z0-9_\-.]{8})))"
+            + r"(?P<s>eyJ[A-Za-z0-9_\-]{10,}+(?:\.{1,2}[A-Za-z0-9_\-]{6,}+(?:\.(?:\.?[A-Za-z0-9_\-]+){0,4}+)?|(?=\\\r?\n[ \t]*[A-Za-z0-9_\-]{8}|[\"'][ \t]*(?:[+.&]?[ \t]*\\?\r?\n)[^\n\"']{0,40}[\"'][A-Za-z0-9_\-.]{8})))"
         ),
         gate=gate(heads="eyj", run=16),
         finds=("JWT=⟦{jwt}⟧", "Authorization: Bearer ⟦{jwt}⟧", "> ⟦{jwt}⟧\n\nwhy?"),
@@ -168,5 +160,15 @@ RULES: Final[tuple[Rule, ...]] = (
         leaves=("eyJhdXRocyI6 is where it begins",),
         worst="eyJhdXRocyI6",
         is_anchored=True,
+    ),
+    Rule(
+        name="paseto",
+        kind="token",
+        why="Platform-agnostic tokens: version, purpose and a payload, which is a session as a JWT is.",
+        pattern=re.compile(r"v[1-4](?<![0-9A-Za-z_]v[1-4])\.(?P<s>(?:local|public)\.[A-Za-z0-9_\-]{40,}+(?:\.[A-Za-z0-9_\-]+)?)"),
+        gate=gate("local public", run=40),
+        finds=("v2.⟦local.{url64:120}⟧",),
+        leaves=("v2.local.example.org", "v1.public.api.example.org"),
+        worst="v2.local.",
     ),
 )

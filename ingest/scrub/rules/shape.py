@@ -21,9 +21,14 @@ def drawn(least: int = 12) -> Validator:
         body = drawn_part(match)
         if not is_random(body, least) or is_placeholder(value, quoted=True) or is_placeholder(body, quoted=True):
             return NOTHING
-        return (match.span("s"),)
+        return token_span(match)
 
     return check
+
+
+def token_span(match: re.Match[str]) -> Spans:
+    """Without a full stop that ends the sentence, not the token."""
+    return ((match.start("s"), match.start("s") + len(match["s"].rstrip("."))),)
 
 
 def drawn_part(match: re.Match[str]) -> str:
@@ -35,7 +40,7 @@ def drawn_part(match: re.Match[str]) -> str:
 def not_placeholder(match: re.Match[str], text: str) -> Spans:
     if is_placeholder(match["s"], quoted=True) or is_placeholder(drawn_part(match), quoted=True):
         return NOTHING
-    return (match.span("s"),)
+    return token_span(match)
 
 
 def token(
@@ -75,7 +80,7 @@ def checked(is_checked: Callable[[str], bool], least: int = 12) -> Validator:
     otherwise = drawn(least)
 
     def check(match: re.Match[str], text: str) -> Spans:
-        return (match.span("s"),) if is_checked(match["s"]) else otherwise(match, text)
+        return token_span(match) if is_checked(match["s"]) else otherwise(match, text)
 
     return check
 
