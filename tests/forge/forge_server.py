@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -59,6 +60,9 @@ class ForgeServer(GitServer):
     api_requests: list[str] = field(default_factory=list)
     tokens_seen: list[str] = field(default_factory=list)
     is_not_modified: int = 0
+    at_once: int = 0  # requests of git that are being answered
+    most_at_once: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
     numbers: Iterator[int] = field(default_factory=lambda: count(101))
 
     def handler(self) -> type[_Handler]:
@@ -111,6 +115,16 @@ class _ForgeHandler(_Handler):
         if self.path.startswith("/api/"):
             self._answer_api()
             return
+        with self.git.lock:
+            self.git.at_once += 1
+            self.git.most_at_once = max(self.git.most_at_once, self.git.at_once)
+        try:
+            self._answer_git(body)
+        finally:
+            with self.git.lock:
+                self.git.at_once -= 1
+
+    def _answer_git(self, body: bytes) -> None:
         repo = next((one for one in self.git.hosted if self.path.startswith(f"/{one.full_name}.git/")), None)
         self.git.requests.append(f"{self.command} {self.path}")
         if told := self.headers.get("Authorization"):

@@ -82,6 +82,13 @@ def test_the_word_of_the_forge_is_not_taken_when_the_host_says_so(place: Place) 
     assert outcomes(place.refresh())["club/docs"] is Outcome.UPDATED
 
 
+def test_no_more_repositories_are_asked_at_once_than_the_host_allows(place: Place) -> None:
+    place.forge.list_only("club", 8)
+    place.settings["parallel"] = "2"
+    assert len(faults(place.refresh())) == 8
+    assert 1 <= place.forge.most_at_once <= 2
+
+
 def test_a_renamed_and_a_transferred_repository_keep_what_is_indexed(place: Place) -> None:
     place.settings["organisations"] = '["club", "others"]'
     docs, tools = place.forge.host("club/docs", page("docs")), place.forge.host("club/tools", page("tools"))
