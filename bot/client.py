@@ -7,7 +7,7 @@ A fault that nobody foresaw ends them all and the program with them; its unit st
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, Protocol, TypeVar
 
 import structlog
@@ -34,7 +34,7 @@ from index.errors import ConfigError, MatrixError, StoreError
 from index.model import EventId
 from matrix.budget import backoff_s
 from matrix.errors import RefusedError, UnavailableError
-from matrix.records import Invitation, SyncBatch
+from matrix.records import Invitation, RoomUpdate, SyncBatch
 from matrix.sending import RoomSender
 from matrix.shape import RawEvent, text_at
 
@@ -45,8 +45,9 @@ TICK_S: Final = 2.0
 AT_ONCE: Final = 4
 """Commands that are answered side by side."""
 GOODBYE_S: Final = 5.0
-MOST_TRIES: Final = 3
-_BLIND_AFTER: Final = 4  # syncs that failed in a row while the homeserver is alive
+MOST_RESUMES: Final = 2
+"""Of one command by one process, while the homeserver is well: what is limited for long is not sent late."""
+_BLIND_AFTER: Final = 3  # syncs that failed in a row while the homeserver is alive
 _SILENT_S: Final = 180.0  # without a sync that came back, the watchdog is not fed
 
 T = TypeVar("T")
@@ -96,6 +97,7 @@ class Bot:
         self._wants_judgement = True
         self._wants_reload = False
         self._synced_s = 0.0
+        self._is_in_touch = False
         self.ready = asyncio.Event()
         """Set when commands that are sent from now on will be taken."""
         self._group: asyncio.TaskGroup
@@ -170,6 +172,7 @@ class Bot:
                 await self._pause(failures)
             except UnavailableError as error:
                 failures += 1
+                self._is_in_touch &= eye is not self._me
                 log.info("bot.sync_failed", user_id=eye.user, failures=failures, why=type(error).__name__)
                 await self._pause(failures)
             else:
@@ -196,7 +199,7 @@ class Bot:
         taken: dict[EventId, Taken] = {}
         asked: dict[EventId, tuple[Request, Verdict]] = {}
         events: list[RawEvent] = []
-        for update in batch.joined if since is not None else ():
+        for update in self._updates(self._me, batch) if since is not None else ():
             timeline = await whole_timeline(
                 self._me.reader, update, self._me.user, is_blind=batch.is_blind, since=since, now_ms=now_ms()
             )
@@ -217,10 +220,19 @@ class Bot:
                     self._speak(one, *asked[one.event], began_s)
         for invitation in batch.invited:
             await self._consider(invitation)
-        self._synced_s = time.monotonic()
+        self._synced_s, self._is_in_touch = time.monotonic(), True
         if not self.ready.is_set():
             self.ready.set()
             self._notifier.tell("READY=1")
+
+    def _updates(self, eye: Eye, batch: SyncBatch) -> Sequence[RoomUpdate]:
+        """A blind sync tells of no room what happened in it: anything may have, in each."""
+        if not batch.is_blind:
+            return batch.joined
+        return [
+            RoomUpdate(room, timeline=(), is_limited=True, prev_batch=None, state=(), account_data=())
+            for room in sorted(eye.joined)
+        ]
 
     async def _look(self, batch: SyncBatch, since: str | None) -> None:
         """A batch of the reader's sync: only what it says of facts and of what is quoted."""
@@ -232,7 +244,7 @@ class Bot:
         self, eye: Eye, batch: SyncBatch, events: Iterable[RawEvent], taken: Iterable[Taken]
     ) -> list[Taken]:
         events = list(events)
-        changes = changes_in(batch.joined, events)
+        changes = changes_in(self._updates(eye, batch), events)
         moved = {text_at(event, "state_key") for event in events if text_at(event, "type") == "m.room.member"}
         if moved and moved & await self._memory.direct_askers():
             self._wants_judgement = True
@@ -281,7 +293,7 @@ class Bot:
         for taken in waiting:
             tries = self._tries[taken.event] = self._tries.get(taken.event, 0) + 1
             request = None
-            if tries <= MOST_TRIES and now_ms() - taken.sent_ms <= OLDEST_COMMAND_MS:
+            if tries <= MOST_RESUMES and now_ms() - taken.sent_ms <= OLDEST_COMMAND_MS:
                 event = await self._me.reader.event(taken.room, taken.event, is_patient=False)
                 request = None if event is None else self._request(event)
             if request is None:
@@ -303,7 +315,7 @@ class Bot:
             if time.monotonic() - self._synced_s < _SILENT_S:
                 self._notifier.tell("WATCHDOG=1")
             try:
-                if self._synced_s:
+                if self._is_in_touch:
                     await self._resume()
                 if time.monotonic() - looked_s > KEPT_S:
                     looked_s = time.monotonic()

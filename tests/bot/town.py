@@ -40,6 +40,7 @@ class Town:
         self.reader = reader
         self.bot = bot
         self.folder = folder
+        self.life: asyncio.Task[None] | None = None  # of the bot that was started last
         url = people.homeserver.url
         self.config = Config(
             state_dir=folder / "state",
@@ -81,6 +82,7 @@ class Town:
             f'chat = {{ homeserver = "{chat.homeserver}", user = "{chat.user}" }}',
             "[bot]",
             f'homeserver = "{bot.homeserver}"\nuser = "{bot.user}"\nlooks_with = "{bot.looks_with}"\nbeat = "0s"',
+            f"per_user = {bot.per_user}\nper_room = {bot.per_room}",
         ]
         for room in bot.room:
             lines += ["[[bot.room]]", f'room = "{room.room}"', f"sees = {json.dumps(list(room.sees))}"]
@@ -104,7 +106,7 @@ class Town:
     async def bot_running(self, config_file: Path | None = None) -> AsyncIterator[Bot]:
         """Until the block ends; an error that ends the bot before is raised there."""
         async with open_bot(self.config, self.credentials, config_file) as bot:
-            task = asyncio.create_task(bot.run())
+            self.life = task = asyncio.create_task(bot.run())
             try:
                 await self._until_ready(bot, task)
                 yield bot
