@@ -1,8 +1,8 @@
 """A refresh: the sources side by side, each for itself, then what is still without a vector, then what must be wiped.
 
 One source failing stops no other. The order of work in a run: sources that are gone leave every search first; then each
-source is brought up to date in a transaction that also moves its cursor; then pending vectors; then the write-ahead log
-is emptied, for deleted text stands in it until then.
+source is brought up to date in a transaction that also moves its cursor; then pending vectors; then what was deleted is
+wiped, for traces of it stand in the file until then.
 """
 
 import asyncio
@@ -15,7 +15,8 @@ from typing import Protocol
 from index.embed.base import Embedder
 from index.errors import CredentialError, SourcesError
 from index.model import NO_EMBEDDER, Corpus, Fingerprint, SourceId, corpus_of
-from index.store import documents, erase, sweeps, vectors
+from index.store import documents, sweeps, vectors
+from index.store.erase import Wiped
 from index.store.store import Store
 from ingest.report import Outcome, Report, SourceReport
 from ingest.vectors import fill_pending, note_pending
@@ -88,8 +89,9 @@ async def refresh(
     filled = await fill_pending(writer, embedder, progress=progress.vectors_done)
     with suppress(SourcesError):  # as for `_record`
         await note_pending(writer, now_ms())
-    is_erased = await erase.wipe_log(store.connection)
-    return Report(tuple(reports), filled, is_erased=is_erased, seconds=time.monotonic() - start)
+    wiped = await _wipe(store)
+    seconds = time.monotonic() - start
+    return Report(tuple(reports), filled, is_erased=wiped.is_done, readers=wiped.readers, seconds=seconds)
 
 
 async def _prepare(store: Store, wanted: Fingerprint, *, is_full: bool) -> Fingerprint:
@@ -166,6 +168,14 @@ async def _run(worker: Worker, writer: Writer, *, is_full: bool) -> Sequence[Sou
             )
         ]
     return reports
+
+
+async def _wipe(store: Store) -> Wiped:
+    """A full disk lets this fail as well; the next run makes up for it."""
+    try:
+        return await store.wipe()
+    except SourcesError:
+        return Wiped(is_done=False)
 
 
 async def _record(writer: Writer, reports: Sequence[SourceReport], now_ms: int) -> None:

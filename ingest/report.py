@@ -49,6 +49,7 @@ class Report:
     vectors: VectorReport
     uncovered: tuple[str, ...] = ()
     is_erased: bool = True  # False: a long reader kept deleted pages alive; the next run tries again
+    readers: tuple[int, ...] = ()  # those processes, as far as they could be found
     seconds: float = 0.0
 
     @property

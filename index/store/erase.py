@@ -1,23 +1,192 @@
-"""What it takes until deleted text is in no byte of the file: emptying the log.
+"""What it takes until deleted text is in no byte of the file. See docs/erasure.md for what was measured.
 
-Deleting rows under `secure_delete` overwrites them in the pages, but the write-ahead log keeps older pages until a
-checkpoint truncates it, and a reader that is in the middle of a question prevents that.
+Deleting rows under `secure_delete` overwrites them where they stand. Three traces are left, each with its remedy here:
+words that tell pages of a full-text index apart (`separators`), copies in the unallocated space of pages (`pages`),
+and older pages in the write-ahead log, until a checkpoint truncates it, which a reader amid a question prevents.
+
+The first transaction of a run records that a wipe is owed, and only a wipe that went through takes that back. A run
+that did not begin with the debt of another knows what it deleted and which pages it wrote, from memory alone, and looks
+at nothing else; one that did looks at everything.
 """
 
 import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import aiosqlite
 
-TRIES: Final = 3
-PAUSE_S: Final = 0.1
+from index.store import pages, separators
+
+DEBT: Final = "erase.owed"
+"""In `meta`: 1 from the first change on until a wipe, then 0; where it is missing, no wipe was ever made.
+
+Its length never changes, so that writing it moves no other row."""
+
+LOG_BYTES: Final = 16 * 2**20
+"""From here on the log is copied into the file between two transactions."""
+MOST_TEXTS: Final = 4_000
+MOST_TEXT_CHARS: Final = 8_000_000
+MOST_PAGES: Final = 200_000
+"""Beyond these, looking at everything is cheaper than remembering."""
+
+TRIES: Final = 10
+TRY_MS: Final = 300
 
 
-async def wipe_log(connection: aiosqlite.Connection) -> bool:
-    """Empty the write-ahead log; False when readers did not let go of it in time, and old pages are still there."""
-    for _ in range(TRIES):
-        rows = list(await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)"))
-        if not rows or int(rows[0][0]) == 0:
-            return True
-        await asyncio.sleep(PAUSE_S)
-    return False
+@dataclass(frozen=True, slots=True)
+class Wiped:
+    """`is_done` False: old pages are still in the log, because of `readers` (process ids; empty: not to be found)."""
+
+    is_done: bool
+    readers: tuple[int, ...] = ()
+    separators: int = 0  # words that were dropped from the full-text indexes
+    pages: int = 0  # that had something in their unallocated space
+
+
+class Traces:
+    """What this connection deleted and wrote since the last wipe. Texts are kept in memory alone."""
+
+    def __init__(self, file: Path, page_bytes: int, *, is_owed: bool) -> None:
+        self.file = file
+        self.log = file.with_name(file.name + "-wal")
+        self.page_bytes = page_bytes
+        self.is_owed = is_owed
+        self._texts: list[str] | None = None if is_owed else []
+        self._chars = 0
+        self._pages: set[int] | None = None if is_owed else set()
+
+    @property
+    def texts(self) -> list[str] | None:
+        """Of deleted chunks; None: any may have been."""
+        return self._texts
+
+    @property
+    def written(self) -> set[int] | None:
+        """Pages; None: any may have been."""
+        return self._pages
+
+    def forget_text(self, *columns: str) -> int:
+        """Called by a trigger for each chunk that goes or changes."""
+        if self._texts is not None:
+            self._texts.append("\n".join(columns))
+            self._chars += len(self._texts[-1])
+            if len(self._texts) > MOST_TEXTS or self._chars > MOST_TEXT_CHARS:
+                self._texts = None
+        return 0
+
+    def note_log(self) -> None:
+        """Before every checkpoint: afterwards the log may begin anew."""
+        if self._pages is not None:
+            self._pages |= pages.pages_in(self.log)
+            if len(self._pages) > MOST_PAGES:
+                self._pages = None
+
+    def settle(self) -> None:
+        self.is_owed = False
+        self._texts, self._chars, self._pages = [], 0, set()
+
+
+_TRIGGERS: Final = (
+    "CREATE TEMP TRIGGER forget_deleted AFTER DELETE ON main.chunk BEGIN"
+    " SELECT forget_text(old.title, old.body, old.keys); END",
+    "CREATE TEMP TRIGGER forget_changed AFTER UPDATE OF title, body, keys ON main.chunk"
+    " WHEN new.title <> old.title OR new.body <> old.body OR new.keys <> old.keys BEGIN"
+    " SELECT forget_text(old.title, old.body, old.keys); END",
+)
+
+
+async def watch(connection: aiosqlite.Connection, file: Path) -> Traces:
+    """Begin to note what the writer's connection deletes. From now on its log is emptied by `keep_short` and `wipe`."""
+    rows = list(await connection.execute_fetchall("SELECT value FROM meta WHERE name = ?", (DEBT,)))
+    page = list(await connection.execute_fetchall("PRAGMA page_size"))
+    traces = Traces(file, int(page[0][0]), is_owed=not rows or rows[0][0] != "0")
+    await connection.create_function("forget_text", 3, traces.forget_text)
+    for trigger in _TRIGGERS:
+        await connection.execute(trigger)
+    await connection.execute("PRAGMA wal_autocheckpoint = 0")
+    return traces
+
+
+async def owe(connection: aiosqlite.Connection, *, is_owed: bool = True) -> None:
+    """Inside the first transaction, before its first change."""
+    await connection.execute(
+        "INSERT INTO meta(name, value) VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+        (DEBT, str(int(is_owed))),
+    )
+
+
+async def keep_short(connection: aiosqlite.Connection, traces: Traces) -> None:
+    """After a transaction: copy a long log into the file, as far as readers allow."""
+    if pages.log_bytes(traces.log) > LOG_BYTES:
+        traces.note_log()
+        await connection.execute_fetchall("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+async def wipe(connection: aiosqlite.Connection, traces: Traces) -> Wiped:
+    """Leave no trace of what was deleted. Waits for readers, but not longer than some seconds.
+
+    Not done, it stays owed: the next run looks at the whole file.
+    """
+    if not traces.is_owed and not pages.log_bytes(traces.log):
+        return Wiped(is_done=True)
+    await connection.execute("BEGIN IMMEDIATE")
+    async with _rolled_back_on_error(connection):
+        mended = await separators.mend(connection, traces.texts)
+        await connection.execute("COMMIT")
+    traces.note_log()
+    if not await _empty_log(connection):
+        return Wiped(is_done=False, readers=await asyncio.to_thread(_readers, traces.file), separators=mended)
+    await connection.execute("BEGIN IMMEDIATE")  # nobody writes a log now, so the file alone is the truth
+    async with _rolled_back_on_error(connection):
+        if pages.log_bytes(traces.log):
+            await connection.execute("ROLLBACK")
+            return Wiped(is_done=False, separators=mended)
+        dirty = await asyncio.to_thread(pages.zero_gaps, traces.file, traces.written, traces.page_bytes)
+        await connection.execute("COMMIT")
+    await connection.execute("PRAGMA shrink_memory")  # or the pages in memory would bring back what they hold
+    await owe(connection, is_owed=False)
+    traces.settle()
+    traces.note_log()
+    await _empty_log(connection, tries=1)
+    return Wiped(is_done=True, separators=mended, pages=dirty)
+
+
+@asynccontextmanager
+async def _rolled_back_on_error(connection: aiosqlite.Connection) -> AsyncIterator[None]:
+    try:
+        yield
+    except BaseException:
+        if connection.in_transaction:
+            await connection.execute("ROLLBACK")
+        raise
+
+
+async def _empty_log(connection: aiosqlite.Connection, tries: int = TRIES) -> bool:
+    """The log of a reader's question lasts as long as the question: ask again."""
+    before = list(await connection.execute_fetchall("PRAGMA busy_timeout"))
+    await connection.execute(f"PRAGMA busy_timeout = {TRY_MS}")
+    try:
+        for _ in range(tries):
+            rows = list(await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)"))
+            if rows and int(rows[0][0]) == 0:
+                return True
+        return False
+    finally:
+        await connection.execute(f"PRAGMA busy_timeout = {int(before[0][0])}")
+
+
+def _readers(file: Path) -> tuple[int, ...]:
+    """Other processes of this machine that have the index open, as far as this user may see."""
+    shared = f"{file.resolve()}-shm"
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*/fd"):
+        try:
+            if any(str(link.readlink()) == shared for link in folder.iterdir()):
+                found.add(int(folder.parent.name))
+        except OSError:
+            continue
+    return tuple(sorted(found - {os.getpid()}))

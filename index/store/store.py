@@ -15,8 +15,9 @@ import aiosqlite
 
 from index.errors import ReindexNeededError, StoreError
 from index.model import NO_EMBEDDER, Corpus, Cursor, Fingerprint, SourceId, corpus_of
-from index.store import forges
+from index.store import erase, forges, pages
 from index.store.driver import DatabaseError, open_file
+from index.store.erase import Traces, Wiped
 from index.store.schema import STEPS
 
 MEANS_OF_REPAIR: Final = "run `sources refresh --full`"
@@ -41,9 +42,10 @@ class Source:
 class Store:
     """An open index file. Its SQL is spread by subject over the modules of this folder, which take the connection."""
 
-    def __init__(self, connection: aiosqlite.Connection, name: str) -> None:
+    def __init__(self, connection: aiosqlite.Connection, name: str, traces: Traces | None = None) -> None:
         self.connection = connection
         self.name = name  # for messages: the file's name, never its path
+        self._traces = traces  # None: a reader
 
     async def fingerprint(self) -> Fingerprint | None:
         """What the index was built with; None for one that was never written to."""
@@ -144,6 +146,8 @@ class Store:
         except DatabaseError as error:
             raise StoreError(f"{self.name}: cannot be written to: {error}") from error
         try:
+            if self._traces is not None and not self._traces.is_owed:
+                await erase.owe(self.connection)
             yield
             await self.connection.execute("COMMIT")
         except BaseException as error:
@@ -152,6 +156,18 @@ class Store:
             if isinstance(error, DatabaseError):
                 raise StoreError(f"{self.name}: nothing was written: {error}") from error
             raise
+        if self._traces is not None:
+            self._traces.is_owed = True
+            await erase.keep_short(self.connection, self._traces)
+
+    async def wipe(self) -> Wiped:
+        """Make it true that deleted text is in no byte of the file. Not inside a transaction."""
+        if self._traces is None:
+            raise AssertionError("a reader has nothing to wipe")
+        try:
+            return await erase.wipe(self.connection, self._traces)
+        except (DatabaseError, OSError) as error:
+            raise StoreError(f"{self.name}: deleted text could not be wiped: {error} (run it again)") from error
 
 
 _SOURCE: Final = "source_key, id, corpus, label, is_public, is_hidden, position, tried_ms, succeeded_ms, fault"
@@ -225,13 +241,16 @@ async def open_store(path: Path, *, is_writer: bool) -> AsyncIterator[Store]:
     Raises `StoreError` for a file that is missing (reader), foreign, damaged, or of a newer or (reader) older version.
     """
     _ensure_file(path, is_writer=is_writer)
-    async with open_file(path, is_writer=is_writer) as connection:
-        try:
-            if is_writer:
-                await _migrate(connection, path.name)
-            elif (version := await _version(connection, path.name)) < len(STEPS):
-                message = f"{path.name}: schema {version} is older than {len(STEPS)} (run `sources refresh` once)"
-                raise StoreError(message)
-        except DatabaseError as error:
-            raise StoreError(f"{path.name}: cannot be used: {error} (delete it; it is built again)") from error
-        yield Store(connection, path.name)
+    with pages.in_use(path):
+        async with open_file(path, is_writer=is_writer) as connection:
+            traces = None
+            try:
+                if is_writer:
+                    await _migrate(connection, path.name)
+                    traces = await erase.watch(connection, path)
+                elif (version := await _version(connection, path.name)) < len(STEPS):
+                    message = f"{path.name}: schema {version} is older than {len(STEPS)} (run `sources refresh` once)"
+                    raise StoreError(message)
+            except DatabaseError as error:
+                raise StoreError(f"{path.name}: cannot be used: {error} (delete it; it is built again)") from error
+            yield Store(connection, path.name, traces)

@@ -76,7 +76,8 @@ def _tail(report: Report, style: Style) -> Iterable[str]:
     for folder in report.uncovered:
         yield style.paint(f"not covered by any source: {one_line(folder)}", "yellow")
     if not report.is_erased:
-        yield style.paint("note: a long reader keeps erased pages alive; the next refresh wipes them", "yellow")
+        who = f" (process {', '.join(map(str, report.readers))})" if report.readers else ""
+        yield style.paint(f"note: erased text is still in the log{who}; the next refresh wipes it", "yellow")
 
 
 def report_record(report: Report) -> dict[str, object]:
@@ -86,6 +87,7 @@ def report_record(report: Report) -> dict[str, object]:
         "changed": report.has_changed,
         "seconds": round(report.seconds, 3),
         "erased": report.is_erased,
+        "readers": list(report.readers),
         "uncovered": list(report.uncovered),
         "vectors": {
             "embedded": report.vectors.embedded,

@@ -1,0 +1,114 @@
+"""Stale bytes inside pages: copies of rows that SQLite leaves behind when it shares rows out among pages.
+
+`secure_delete` overwrites a row where it stood when it was deleted. Before that the row may have moved: balancing a
+tree writes pages anew and leaves the old bytes in the unallocated space between a page's list of cells and its content.
+Such a copy outlives its row, for deleting that one touches another page. No switch of SQLite reaches it but a VACUUM of
+the whole file. So after each run the unallocated space of every page that the run wrote is made zero, in the file.
+
+That is safe under three conditions, which `zero_gaps` cannot check and `erase.wipe` brings about: the write-ahead log
+is empty, nobody else can write, and this process keeps the descriptor open for as long as it has any connection to the
+file, since closing one drops the POSIX locks of all. The bytes mean nothing to SQLite, so readers may look meanwhile.
+
+Format: https://sqlite.org/fileformat2.html, sections 1.6 (b-tree pages) and 4.1 (the log).
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+_LOG_HEADER_BYTES: Final = 32
+_FRAME_HEADER_BYTES: Final = 24
+_FILE_HEADER_BYTES: Final = 100  # on the first page only
+_INTERIOR: Final = frozenset({2, 5})
+_LEAF: Final = frozenset({10, 13})
+_MOST_PAGES: Final = 0x02000000
+"""In a larger file the first byte of an overflow page, part of a number, could pass for the type of a tree page."""
+
+_open: dict[Path, int] = {}  # connections of this process, by file
+_descriptors: dict[Path, int] = {}
+
+
+@contextmanager
+def in_use(file: Path) -> Iterator[None]:
+    """Around every connection to `file`: a descriptor of it is closed only when the last of them is."""
+    file = file.absolute()
+    _open[file] = _open.get(file, 0) + 1
+    try:
+        yield
+    finally:
+        _open[file] -= 1
+        if not _open[file]:
+            del _open[file]
+            if (descriptor := _descriptors.pop(file, None)) is not None:
+                os.close(descriptor)
+
+
+def log_bytes(log: Path) -> int:
+    """Size of a write-ahead log; 0 when there is none."""
+    try:
+        return log.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def pages_in(log: Path) -> set[int]:
+    """The pages that stand in a write-ahead log, maybe with some that stood in it before it began anew.
+
+    SQLite takes no locks on the log itself, so it may be opened and closed.
+    """
+    if log_bytes(log) < _LOG_HEADER_BYTES:
+        return set()
+    found = set()
+    with log.open("rb", buffering=0) as file:
+        page_bytes = int.from_bytes(file.read(_LOG_HEADER_BYTES)[8:12], "big")
+        at = _LOG_HEADER_BYTES
+        while len(number := os.pread(file.fileno(), 4, at)) == 4:
+            found.add(int.from_bytes(number, "big"))
+            at += _FRAME_HEADER_BYTES + page_bytes
+    return found
+
+
+def zero_gaps(file: Path, pages: Iterable[int] | None, page_bytes: int) -> int:
+    """Make the unallocated space of these pages zero, or that of all (None); returns in how many it was not.
+
+    Inside `in_use`. What was written is on the disk when this returns.
+    """
+    file = file.absolute()
+    if (descriptor := _descriptors.get(file)) is None:
+        if file not in _open:
+            raise AssertionError("a descriptor has to outlive the connections to its file")
+        descriptor = _descriptors[file] = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    count = os.fstat(descriptor).st_size // page_bytes
+    if count >= _MOST_PAGES:
+        raise AssertionError("a file of this size needs a map of its overflow pages")
+    dirty = 0
+    for number in range(1, count + 1) if pages is None else sorted(pages):
+        if not 1 <= number <= count:
+            continue
+        at = (number - 1) * page_bytes
+        start, end = gap(os.pread(descriptor, page_bytes, at), is_first=number == 1)
+        if start < end:
+            os.pwrite(descriptor, bytes(end - start), at + start)
+            dirty += 1
+    if dirty:
+        os.fdatasync(descriptor)
+    return dirty
+
+
+def gap(page: bytes, *, is_first: bool = False) -> tuple[int, int]:
+    """Where the unallocated space of a tree page begins and ends; (0, 0) where there is none, or only zeros in it."""
+    at = _FILE_HEADER_BYTES if is_first else 0
+    if page[at] in _LEAF:
+        header = 8
+    elif page[at] in _INTERIOR:
+        header = 12
+    else:
+        return 0, 0
+    cells = int.from_bytes(page[at + 3 : at + 5], "big")
+    start = at + header + 2 * cells
+    end = int.from_bytes(page[at + 5 : at + 7], "big") or 65536
+    if not start < end <= len(page) or page.count(0, start, end) == end - start:
+        return 0, 0
+    return start, end

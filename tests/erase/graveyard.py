@@ -1,0 +1,152 @@
+"""An index whose every word is known, so that it can be searched for what must be gone, byte by byte.
+
+Each document has words of its own, of letters that no other text has in that order. What a document said before it was
+changed or removed is *gone*; `Graveyard.traces` looks for it in every byte of the folder.
+"""
+
+import random
+from array import array
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from index.model import Chunk, Corpus, Document, DocumentId, Kind, SourceId, Vector, chunk_id
+from index.store import documents, vectors
+from index.store.store import Store, open_store
+from index.text.searchable import searchable
+
+SOURCE = SourceId("repo:docs")
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+COMMON = 400
+DIMENSION = 96
+
+
+@dataclass(slots=True)
+class Graveyard:
+    """`live` and `gone` are words; `live_vectors` by document number."""
+
+    folder: Path
+    random: random.Random
+    live: dict[int, list[str]] = field(default_factory=dict)
+    gone: list[str] = field(default_factory=list)
+    live_vectors: dict[int, list[bytes]] = field(default_factory=dict)
+    gone_vectors: list[bytes] = field(default_factory=list)
+    common: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.common = ["".join(self.random.choices(LETTERS, k=self.random.randint(2, 7))) for _ in range(COMMON)]
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "index.sqlite"
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Store]:
+        async with open_store(self.file, is_writer=True) as store:
+            yield store
+
+    def document(self, number: int, *, length: int) -> Document:
+        own = ["".join(self.random.choices(LETTERS, k=11)) for _ in range(3)]
+        words = self.random.choices(self.common, k=length) + own
+        self.random.shuffle(words)
+        self.live[number] = own
+        return page(number, " ".join(words))
+
+    async def put(self, store: Store, numbers: Iterable[int], *, lengths: tuple[int, ...] = (5, 40, 150)) -> None:
+        """New documents, or others in their place."""
+        async with store.transaction():
+            key = await store.register(SOURCE, label="docs", is_public=True)
+            for number in numbers:
+                self._bury(number)
+                made = self.document(number, length=self.random.choice(lengths))
+                await documents.put(store.connection, key, made, searchable(made, str), salt="s")
+
+    async def remove(self, store: Store, numbers: Iterable[int]) -> None:
+        async with store.transaction():
+            for number in numbers:
+                self._bury(number)
+                await documents.remove(store.connection, [page(number, "").id])
+
+    def _bury(self, number: int) -> None:
+        self.gone += self.live.pop(number, [])
+        self.gone_vectors += self.live_vectors.pop(number, [])
+
+    async def embed(self, store: Store) -> None:
+        """A random vector for everything that waits for one."""
+        waiting = await vectors.pending(store.connection, after=0, limit=10_000)
+        made = [(part, Vector(self._vector())) for part in waiting]
+        async with store.transaction():
+            await vectors.save(store.connection, made, await vectors.cells(store.connection))
+        numbers = {
+            int(row[0]): int(str(row[1])[4:-3])
+            for row in await store.connection.execute_fetchall(
+                "SELECT chunk_key, path FROM chunk JOIN document USING (document_key)"
+            )
+        }
+        for part, vector in made:
+            self.live_vectors.setdefault(numbers[part.chunk], []).append(vectors.quantise(vector))
+
+    def _vector(self) -> bytes:
+        values = [self.random.gauss(0, 1) for _ in range(DIMENSION)]
+        norm = sum(value * value for value in values) ** 0.5
+        return array("f", [value / norm for value in values]).tobytes()
+
+    def traces(self) -> list[str]:
+        """Words that are gone and still stand in some file, whole or in large part; and vectors, by their beginning."""
+        data = b"".join(path.read_bytes() for path in sorted(self.folder.iterdir()))
+        words = [word for word in self.gone for at in (0, 2, 5) if word[at : at + 6].encode() in data]
+        return words + [vector[:8].hex() for vector in self.gone_vectors if vector[:24] in data]
+
+
+def page(number: int, text: str) -> Document:
+    identity = DocumentId(f"{SOURCE} page{number}.md")
+    chunk = Chunk(id=chunk_id(identity, "0"), ordinal=0, text=text, lines=(1, 1))
+    return Document(
+        id=identity,
+        source=SOURCE,
+        corpus=Corpus.FORGE,
+        kind=Kind.DOC,
+        title="Page",
+        revision="r",
+        chunks=(chunk,),
+        path=f"page{number}.md",
+    )
+
+
+async def stale_separators(store: Store) -> list[str]:
+    """Terms in the shadow tables of the full-text indexes that no word of any document begins with."""
+    found: list[str] = []
+    for table in ("words", "grams"):
+        await store.connection.execute(f"CREATE VIRTUAL TABLE temp.spoken USING fts5vocab(main, {table}, row)")
+        rows = await store.connection.execute_fetchall("SELECT CAST(term AS BLOB) FROM temp.spoken")
+        spoken = {bytes(row[0])[:size] for row in rows for size in range(1, len(row[0]) + 1)}
+        await store.connection.execute("DROP TABLE temp.spoken")
+        kept = await store.connection.execute_fetchall(
+            f"SELECT CAST(term AS BLOB) FROM {table}_idx WHERE length(term) > 1"
+        )
+        found += [f"{table} {bytes(row[0])!r}" for row in kept if bytes(row[0])[1:] not in spoken]
+    return found
+
+
+async def is_sound(store: Store) -> bool:
+    """Full-text indexes against the texts, and every page of the file."""
+    for table in ("words", "grams"):
+        await store.connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
+    rows = list(await store.connection.execute_fetchall("PRAGMA integrity_check"))
+    return [row[0] for row in rows] == ["ok"]
+
+
+async def finds(store: Store, word: str) -> bool:
+    """By the index of words, and by that of trigrams."""
+    for table in ("words", "grams"):
+        rows = await store.connection.execute_fetchall(
+            f"SELECT 1 FROM {table} WHERE {table} MATCH ?", (f'"{word}"' if table == "words" else _all_grams(word),)
+        )
+        if not list(rows):
+            return False
+    return True
+
+
+def _all_grams(word: str) -> str:
+    return " AND ".join(f'"{word[at : at + 3]}"' for at in range(len(word) - 2))

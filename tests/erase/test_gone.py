@@ -1,0 +1,267 @@
+"""Deleted text is in no byte of the index file or its log, however it came in and whenever the run died."""
+
+import asyncio
+import random
+import sqlite3
+import sys
+from asyncio.subprocess import PIPE
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from index.store import erase, separators
+from index.store.store import Store, open_store
+from tests.erase.graveyard import Graveyard, finds, is_sound, stale_separators
+
+
+@pytest.fixture
+def graveyard(tmp_path: Path) -> Graveyard:
+    return Graveyard(tmp_path, random.Random(1))
+
+
+async def test_words_trigrams_and_vectors_of_what_was_removed_or_changed_are_gone(graveyard: Graveyard) -> None:
+    async with graveyard.opened() as store:
+        await graveyard.put(store, range(120))
+        await graveyard.embed(store)
+        assert (await store.wipe()).is_done
+        for start in range(0, 120, 40):
+            await graveyard.remove(store, range(start, start + 20))
+            await graveyard.put(store, range(start + 20, start + 30))
+            await graveyard.embed(store)
+        assert graveyard.traces(), "nothing to wipe: this test proves nothing"
+        assert await stale_separators(store), "no separator is stale: this test proves nothing"
+        wiped = await store.wipe()
+        assert (wiped.is_done, wiped.readers) == (True, ())
+        assert wiped.separators > 0
+        assert await stale_separators(store) == []
+        assert graveyard.traces() == []
+        assert await is_sound(store)
+        assert not any([await finds(store, word) for word in graveyard.gone])
+        assert all([await finds(store, word) for words in graveyard.live.values() for word in words])
+    assert graveyard.traces() == []
+
+
+async def test_copies_in_unallocated_space_are_gone(graveyard: Graveyard) -> None:
+    """SQLite leaves them when rows of many sizes come, grow and go, under `secure_delete` as without it."""
+    draw = graveyard.random
+    async with graveyard.opened() as store:
+        await store.connection.execute("PRAGMA synchronous = OFF")
+        await store.connection.execute("CREATE TABLE heap(at INTEGER PRIMARY KEY, word TEXT UNIQUE, filling TEXT)")
+        rows: dict[int, str] = {}
+        gone: list[str] = []
+        for _ in range(60):
+            async with store.transaction():
+                for _ in range(50):
+                    at = draw.randrange(10**6)
+                    if draw.random() < 0.45 and rows:
+                        at = draw.choice(list(rows))
+                        gone.append(rows.pop(at))
+                        await store.connection.execute("DELETE FROM heap WHERE at = ?", (at,))
+                    elif at not in rows:
+                        rows[at] = "".join(draw.choices("abcdefghij", k=14))
+                        filling = "-" * draw.choice((0, 20, 200, 900, 5_000))
+                        await store.connection.execute("INSERT INTO heap VALUES (?, ?, ?)", (at, rows[at], filling))
+        await store.connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+        left = [word for word in gone if word.encode() in graveyard.file.read_bytes()]
+        assert left, "SQLite leaves no copies any more: this test proves nothing"
+        assert (await store.wipe()).pages > 0
+        assert [word for word in gone if word.encode() in graveyard.file.read_bytes()] == []
+        assert await is_sound(store)
+        async with store.transaction():  # what pages this connection remembers does not bring anything back
+            await store.connection.execute("UPDATE heap SET filling = filling || '+'")
+        await store.wipe()
+        assert [word for word in gone if word.encode() in graveyard.file.read_bytes()] == []
+        assert [row[0] for row in await store.connection.execute_fetchall("SELECT word FROM heap ORDER BY at")] == [
+            rows[at] for at in sorted(rows)
+        ]
+
+
+Step = tuple[str, list[int]]
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["put", "remove", "embed", "hide", "wipe", "crash", "wipe", "put"]),
+        st.lists(st.integers(0, 30), min_size=1, max_size=8),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS, seed=st.integers(0, 10**6))
+def test_after_any_history_what_is_gone_is_nowhere_and_what_stands_is_found(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[Step], seed: int
+) -> None:
+    graveyard = Graveyard(tmp_path_factory.mktemp("history"), random.Random(seed))
+    asyncio.run(_live_through(graveyard, steps))
+
+
+async def _live_through(graveyard: Graveyard, steps: list[Step]) -> None:
+    left = list(steps)
+    while True:
+        async with graveyard.opened() as store:
+            await store.connection.execute("PRAGMA synchronous = OFF")
+            while left:
+                kind, numbers = left.pop(0)
+                if kind == "crash":
+                    break  # closed without a wipe, after whole transactions, one of which is undone
+                await _take(graveyard, store, kind, numbers)
+            else:
+                assert (await store.wipe()).is_done
+                await _check(graveyard, store)
+                return
+
+
+async def _take(graveyard: Graveyard, store: Store, kind: str, numbers: list[int]) -> None:
+    match kind:
+        case "put":
+            await graveyard.put(store, numbers)
+        case "remove":
+            await graveyard.remove(store, numbers)
+        case "embed":
+            await graveyard.embed(store)
+        case "hide":
+            async with store.transaction():
+                await store.connection.execute("UPDATE source SET is_hidden = ?", (numbers[0] % 2,))
+        case "wipe":
+            assert (await store.wipe()).is_done
+            await _check(graveyard, store)
+
+
+async def _check(graveyard: Graveyard, store: Store) -> None:
+    assert graveyard.traces() == []
+    assert await stale_separators(store) == []
+    assert await is_sound(store)
+    for words in graveyard.live.values():
+        assert await finds(store, words[0])
+
+
+async def test_a_run_that_was_killed_before_its_wipe_is_made_up_for_by_the_next(graveyard: Graveyard) -> None:
+    async with graveyard.opened() as store:
+        await graveyard.put(store, range(120))
+        await store.wipe()
+    script = (
+        "import asyncio, os, random, sys\n"
+        "from pathlib import Path\n"
+        "from index.store.store import open_store\n"
+        "from index.store import documents\n"
+        "from tests.erase.graveyard import page\n"
+        "async def main():\n"
+        "    async with open_store(Path(sys.argv[1]), is_writer=True) as store:\n"
+        "        async with store.transaction():\n"
+        "            await documents.remove(store.connection, [page(n, '').id for n in range(60)])\n"
+        "        os._exit(9)\n"
+        "asyncio.run(main())\n"
+    )
+    died = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, str(graveyard.file), cwd=Path(__file__).parents[2]
+    )
+    assert await died.wait() == 9
+    for number in range(60):
+        graveyard.gone += graveyard.live.pop(number)
+    assert graveyard.traces()
+    async with graveyard.opened() as store:
+        assert await store.value(erase.DEBT) == "1"
+        assert await stale_separators(store)
+        assert (await store.wipe()).is_done
+        await _check(graveyard, store)
+        assert await store.value(erase.DEBT) == "0"
+
+
+async def test_a_file_that_was_never_wiped_is_looked_at_as_a_whole(graveyard: Graveyard) -> None:
+    async with graveyard.opened() as store:
+        await graveyard.put(store, range(120))
+        await graveyard.remove(store, range(60))
+    with closing(sqlite3.connect(graveyard.file)) as index:
+        index.execute("DELETE FROM meta WHERE name = ?", (erase.DEBT,))
+        index.commit()
+    async with graveyard.opened() as store:
+        assert await stale_separators(store)
+        await store.wipe()
+        await _check(graveyard, store)
+
+
+async def test_more_texts_than_are_remembered_are_wiped_all_the_same(
+    graveyard: Graveyard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erase, "MOST_TEXTS", 3)
+    monkeypatch.setattr(erase, "MOST_PAGES", 2)
+    monkeypatch.setattr(erase, "LOG_BYTES", 1)
+    async with graveyard.opened() as store:
+        await graveyard.put(store, range(120))
+        await store.wipe()
+        await graveyard.remove(store, range(60))
+        await store.wipe()
+        await _check(graveyard, store)
+
+
+async def test_an_index_of_an_unknown_version_is_written_anew(
+    graveyard: Graveyard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(separators, "_VERSIONS", frozenset())
+    async with graveyard.opened() as store:
+        await graveyard.put(store, range(120))
+        await store.wipe()
+        await graveyard.remove(store, range(60))
+        assert await stale_separators(store)
+        await store.wipe()
+        await _check(graveyard, store)
+
+
+async def test_a_reader_that_does_not_let_go_is_named_and_no_success_is_claimed(
+    graveyard: Graveyard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next run does the work."""
+    monkeypatch.setattr(erase, "TRIES", 1)
+    async with graveyard.opened() as store:
+        await graveyard.put(store, range(20))
+        await store.wipe()
+        script = (
+            "import sqlite3, sys\n"
+            "index = sqlite3.connect(f'file:{sys.argv[1]}?mode=ro', uri=True, isolation_level=None)\n"
+            "index.execute('BEGIN')\n"
+            "index.execute('SELECT count(*) FROM meta').fetchall()\n"
+            "print('reading', flush=True)\n"
+            "sys.stdin.read()\n"
+        )
+        reader = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", script, str(graveyard.file), stdin=PIPE, stdout=PIPE
+        )
+        assert reader.stdin is not None and reader.stdout is not None
+        try:
+            assert await reader.stdout.readline() == b"reading\n"
+            await graveyard.remove(store, range(10))
+            wiped = await store.wipe()
+            assert not wiped.is_done
+            assert wiped.readers == (reader.pid,)
+            assert await store.value(erase.DEBT) == "1"
+        finally:
+            reader.stdin.close()
+            await reader.wait()
+        assert (await store.wipe()).is_done
+        await _check(graveyard, store)
+
+
+async def test_nothing_to_wipe_costs_nothing(graveyard: Graveyard) -> None:
+    async with graveyard.opened() as store:
+        await graveyard.put(store, range(3))
+        assert (await store.wipe()).is_done
+        before = graveyard.file.read_bytes()
+        assert (await store.wipe()).is_done
+        assert graveyard.file.read_bytes() == before
+        assert graveyard.file.with_name("index.sqlite-wal").read_bytes() == b""
+
+
+async def test_readers_see_the_same_before_during_and_after_a_wipe(graveyard: Graveyard) -> None:
+    async with graveyard.opened() as store:
+        await graveyard.put(store, range(60))
+        async with open_store(graveyard.file, is_writer=False) as reader:
+            for start in (0, 20):
+                await graveyard.remove(store, range(start, start + 20))
+                answers = await asyncio.gather(
+                    store.wipe(), *(reader.connection.execute_fetchall("SELECT count(*) FROM chunk") for _ in range(50))
+                )
+                assert {int(next(iter(rows))[0]) for rows in answers[1:]} == {40 - start}  # type: ignore[call-overload]
+            assert await is_sound(store)
