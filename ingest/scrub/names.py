@@ -91,7 +91,7 @@ PUBLIC: Final = frozenset(
     next prev previous page pagination continuation cancel cancellation sync cursor resume since design color colour has have is no
     use uses with without show hide toggle forgot forget change reset update check validate valid invalid require requires required confirm_
     compare encode decode hotkey shortcut keyboard arrow enter escape shift ctrl alt meta function_ home ssl_certificate publishable pk anon site
-    openpgp_ certificate cert ca_ access_ cnonce issue ticket csrf xsrf csrfmiddlewaretoken antiforgery
+    lock request openpgp_ certificate cert ca_ access_ cnonce issue ticket csrf xsrf csrfmiddlewaretoken antiforgery
     veřejný veřejného öffentlicher öffentlichen öffentliche pública publica publique pubblica publiczny открытый публичный primární cizí
     """.split()
 )

@@ -67,7 +67,7 @@ DUMMY: Final = frozenset(
     geändert ändern beispiel contraseña contrasena clave aquí aqui tu su ejemplo secreto cambiar cambiame motdepasse votre mot
     de passe exemple senha sua exemplo tua esempio password1 hasło haslo twoje przykład wachtwoord jouw пароль ваш
     пример lösenord ditt adgangskode passord salasana sinun nieuwe nuevo nouveau neu nové
-    localhost lorem ipsum dolor min max between chars characters zeichen znaků caracteres unchanged nochange none specified provided
+    option options argument arguments flag flags parameter parameters setting settings localhost lorem ipsum dolor min max between chars characters zeichen znaků caracteres unchanged nochange none specified provided
     given configured unspecified manual auto automatic automatically generated-by
     """.split()
 )

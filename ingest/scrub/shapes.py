@@ -14,7 +14,7 @@ DIGITS: Final = re.compile("[0-9]").findall
 INNER_SIGNS: Final = frozenset("!@#$%^&*+=?~")
 
 DATE_TIME: Final = re.compile(r"\d{1,4}[-./:]\d{1,2}(?:[-./:T]\d{1,4})?(?:T?\d{1,2}:\d\d\S*)?|\d{1,2}:\d\d\S*")
-VERSION: Final = re.compile(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[a-z]+[-.]?\d*)*")
+VERSION: Final = re.compile(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[a-z]++[-.]?\d*+)*+")
 MEASURE: Final = re.compile(
     r"[~<>=≤≥+\-]*\d[\d.,]*(?:[-–x]\d+)?\s?(?:[a-zA-Zµ%°/]{0,5}|chars?|characters|znaků|bits?|bytes?)"
 )
@@ -25,7 +25,7 @@ TECHNICAL: Final = re.compile(
     r"ext|usb|mp|h|vp|p|pkcs|x86_|amd|arm|i|qt|gtk|wpa|wep|wlan|eth|wlp|enp|tty|vt|sd|hd|md|nvme|room|page|level|issue|"
     r"bug|cve|pr|mw|rev|build|step|part|phase|option|version|release|user|host|server|node|db|vm|ip|utf-|iso-|sha-|wpa-|"
     r"latin|cp|windows-|totp|hotp|fido|u2f|webauthn|k|i|a|l|e|b|s|g|ec|log|v)[-_]?"
-    r"\d{1,5}(?:[-_.]?(?:id|a|k|s|lts|x|gb|mb|bit|personal|enterprise|sha\d+|gcm|cbc|ctr|psk|eap|\d+))*",
+    r"\d{1,5}(?:[-_.]?(?:id|a|k|s|lts|x|gb|mb|bit|personal|enterprise|sha\d+|gcm|cbc|ctr|psk|eap|\d++))*+",
     re.I,
 )
 

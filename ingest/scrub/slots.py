@@ -172,12 +172,15 @@ HASHED: Final = re.compile(
     re.I,
 )
 HASH_HEADS: Final = frozenset("${sSmMhHbBpPaAeEvV!")
-PUBLIC_HEADS: Final = frozenset("seanxyzpAM$!@#mt")
+PUBLIC_HEADS: Final = frozenset("sSeanxyzpAM$!@#mt")
 PUBLIC_VALUE: Final = re.compile(
     r"(?:ssh-(?:rsa|ed25519|dss)|ecdsa-|sk-ssh-|age1|npub1|xpub|ypub|zpub|pk_(?:live|test)_|pk\.eyJ|AAAAB3Nza|AAAAC3Nza|AAAAE2Vj|MIGf|MIIBIjAN|MFkwEwYH|MCowBQYDK2V|\$[A-Za-z0-9_\-]{43}$|"
-    r"[!@#][A-Za-z0-9._=/\-]{1,60}:[a-z0-9.\-]{3,80}$|mxc:|s\d{1,12}_\d|t\d{1,8}-\d{2,12}_)"
+    r"[!@#][A-Za-z0-9._=/\-]{1,60}:[a-z0-9.\-]{3,80}$|mxc:|S-1-\d|s\d{1,12}_\d|t\d{1,8}-\d{2,12}_)"
 )
-VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+IDENTIFIER: Final = re.compile(r"[A-Za-z_]+\d?")
+VARIABLE: Final = re.compile(
+    r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|_{0,2}[A-Z]{0,4}[a-z]+(?:[A-Z]{1,4}[a-z]+){0,6}\d?|_{0,2}[a-z]+\d?(?:_[a-z]+\d?){1,6}"
+)
 NESTED: Final = re.compile(r"([A-Za-z_][\w.\-]{1,40}+)[=:]")
 TOKENISH: Final = re.compile(r"[\w.+/=~\-:|!$%*^@#&?,]+")
 SENTENCE: Final = re.compile(r"[ \t]+[^\W\d_]{2,}")
@@ -200,8 +203,8 @@ def is_credential(slot: Slot, value: Value, *, name: str, sign: str) -> bool:
 def is_drawn(slot: Slot, value: Value, name: str, sign: str) -> bool:
     """Long and varied enough for what the name promises."""
     text = value.text
-    if "://" in text or (text.isupper() and VARIABLE.fullmatch(text) and slot_of(text) is not None):
-        return False
+    if "://" in text or (VARIABLE.fullmatch(text) and slot_of(text.rstrip("0123456789")) is not None):
+        return False  # a variable, named like what it holds
     if not TOKENISH.fullmatch(text) or (len(text) < 32 and is_technical(text)):
         return False
     if slot is Slot.SECRET:
@@ -276,7 +279,7 @@ def is_quoted_password(value: Value, name: str, sign: str) -> bool:
             and not any(len(w) > 2 and w.isalpha() and w.islower() for w in words)
         )
     if sign in ",|":
-        return looks_chosen(text, 6) or is_random(text, 12)
+        return not IDENTIFIER.fullmatch(text) and (looks_chosen(text, 6) or is_random(text, 12))
     if slot_of(text) is not None or is_technical(text) or not any(c.isalnum() for c in text):
         return False
     if sign in "=:":

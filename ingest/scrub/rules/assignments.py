@@ -13,7 +13,7 @@ from ingest.scrub.keywords import KeyName
 from ingest.scrub.model import NOTHING, NameRule, Spans
 from ingest.scrub.names import Slot, slot_of
 from ingest.scrub.shapes import is_random, looks_chosen
-from ingest.scrub.slots import NESTED, Value, is_credential, read_value, whole
+from ingest.scrub.slots import NESTED, VARIABLE, Value, is_credential, read_value, whole
 
 CLOSERS: Final = r"(?:\\{0,4}[\"'`]|[\])}”»“’*_]{1,3}(?=[\s=:\"'`|>]|$)|&(?:quot|\#34|\#39|apos);|</(?:b|strong|code|em|td|th|label|dt|span|key|name|kbd|p)>){0,3}+"
 SIGN: Final = re.compile(
@@ -50,6 +50,8 @@ SETTERS: Final = re.compile(
     r"enable|username \S{1,60}(?: privilege \d{1,2})?|neighbor \S{1,60}|password|login \S{1,80}|user \S{1,60}|account|connect \S{1,40}|psk|iw\w+)[ \t]+[\"']?$",
     re.I,
 )
+SETS: Final = re.compile(r"(?:define|setenv|putenv|set|setdefault|env)\(\s{0,4}[\"']$", re.I)
+ARN: Final = re.compile(r"arn:[a-z\-]{2,10}:[^\s\"']*$")
 STANDING: Final = frozenset(
     "requirepass masterauth _authtoken secretaccesskey aws_secret_access_key aws_session_token".split()
 )
@@ -68,6 +70,8 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
         return NOTHING  # a parameter of an address, which has other borders
     if text[end : end + 1] == "=" and is_name_at(text, end + 1):
         return NOTHING  # the inner name is judged on its own
+    if start and text[start - 1] == ":" and ARN.search(text, max(0, start - 120), start):
+        return NOTHING
     if PROSE_NEXT.match(text, end):
         value = read_value(text, PLAIN_TYPE.match(text, end).end())  # type: ignore[union-attr]  # a blank is there
         return blank_separated(key, value, text) if value else NOTHING
@@ -98,8 +102,10 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
         )
     ):
         return NOTHING
-    if sign == "," and name.isupper() and "_" in name:
+    if sign == "," and SETS.search(text, max(0, start - 24), start):
         sign = "="  # define('DB_PASSWORD', …), setenv("DB_PASSWORD", …)
+    if sign == "(" and ("=" in value.text.rstrip("=") or VARIABLE.fullmatch(value.text)):
+        return NOTHING  # arguments of a call
     return (whole(value, text, slot),) if is_credential(slot, value, name=name, sign=sign) else NOTHING
 
 

@@ -55,7 +55,7 @@ RULES: Final[tuple[Rule, ...]] = (
     token(
         "social-token",
         "Twitter/X bearer tokens, LinkedIn, Twitch OAuth, Mastodon-like, Notion, Linear, Airtable, Figma, Dropbox, Asana and other workplaces.",
-        r"(?:A{12,24}(?=[A-Za-z0-9%]{24})|WPL_AP\d\.|oauth:(?=[a-z0-9]{30})|secret_(?=[A-Za-z0-9]{43}\b)|ntn_|lin_(?:api|oauth|wh)_|pat(?=[A-Za-z0-9]{14}\.[a-f0-9]{64})|"
+        r"(?:A{18,24}(?=[A-Za-z0-9]{0,80}%[23][BDF])|WPL_AP\d\.|oauth:(?=[a-z0-9]{30})|secret_(?=[A-Za-z0-9]{43}\b)|ntn_|lin_(?:api|oauth|wh)_|pat(?=[A-Za-z0-9]{14}\.[a-f0-9]{64})|"
         r"key(?=[A-Za-z0-9]{14}\b(?=.{0}))|fig(?:d|o|oh|or|ur|u)_|sl\.(?:u\.)?|pk_\d{5,10}_|figma_|CFPAT-|shp(?:at|ca|pa|ss|ua)_|"
         r"atlas_|tly-|miro_|pat-(?:na|eu)\d-|zd_|ics_|trello_|ATTA|00D(?=[A-Za-z0-9]{12,15}!)|dG9r(?=Om|Zn|[A-Za-z0-9]{30}))(?P<b>[A-Za-z0-9_\-%.!+/=]{20,}+)",
         gate(

@@ -165,7 +165,9 @@ RULES: Final[tuple[Rule, ...]] = (
         name="paseto",
         kind="token",
         why="Platform-agnostic tokens: version, purpose and a payload, which is a session as a JWT is.",
-        pattern=re.compile(r"v[1-4](?<![0-9A-Za-z_]v[1-4])\.(?P<s>(?:local|public)\.[A-Za-z0-9_\-]{40,}+(?:\.[A-Za-z0-9_\-]+)?)"),
+        pattern=re.compile(
+            r"v[1-4](?<![0-9A-Za-z_]v[1-4])\.(?P<s>(?:local|public)\.[A-Za-z0-9_\-]{40,}+(?:\.[A-Za-z0-9_\-]+)?)"
+        ),
         gate=gate("local public", run=40),
         finds=("v2.⟦local.{url64:120}⟧",),
         leaves=("v2.local.example.org", "v1.public.api.example.org"),

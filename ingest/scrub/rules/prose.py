@@ -111,7 +111,7 @@ def tells(key: KeyName, value: Value, *, is_sure: bool, says_is: bool) -> bool:
     if value.quoted:
         is_word = len(text) >= 5 and text.isalpha() and text.islower() and value.next != "-"
         return is_sure and (looks_chosen(text, 5) or (says_is and is_word))
-    if "/" in text or text.endswith("()") or not (is_sure or is_strong(text) or is_random(text, 12)):
+    if any(c in text for c in "/{}()") or not (is_sure or is_strong(text) or is_random(text, 12)):
         return False
     numbered = NUMBERED.fullmatch(text)
     return not numbered or text.count("-") >= 2 or len(numbered["digits"]) >= (3 if is_sure else 4)
@@ -194,8 +194,8 @@ def named_after(key: KeyName, text: str, low: str) -> Spans:
         return NOTHING
     begin += raw.index(stripped)
     value = Value(stripped, begin, begin + len(stripped), quoted, text, end)
-    good = is_strong(stripped) or (
-        looks_chosen(stripped, 6) and is_credential(Slot.PASSWORD, value, name="", sign="is")
+    good = (is_strong(stripped) or looks_chosen(stripped, 6)) and is_credential(
+        Slot.PASSWORD, value, name="", sign="is"
     )
     return ((value.start, value.end),) if good else NOTHING
 
