@@ -178,7 +178,6 @@ async def _store_timeline(run: Run, room: Room, update: RoomUpdate, next_batch: 
     first_order = record.last_order + (GAP_ORDERS if has_gap else 0) + 1
     start = _visibility_before(room, update)
     sifted = sift(update.timeline, sieve, first_order=first_order, visibility=start)
-    run.count(room, sifted)
     if record.phase != DONE:
         await _bury(run, room, sifted)
         return
@@ -203,8 +202,9 @@ async def _store_timeline(run: Run, room: Room, update: RoomUpdate, next_batch: 
             )
             await room_store.save_gap(connection, gap)
         await ledger.skip(connection, key, sifted.skipped)
-        await store_arrivals(batch, run.shelf(after), sifted.arrivals)
+        changes = await store_arrivals(batch, run.shelf(after), sifted.arrivals)
     run.rooms[room.id] = after
+    run.count(room, sifted, odd=update.odd, forged=changes.forged)
 
 
 async def _bury(run: Run, room: Room, sifted: Sifted) -> None:

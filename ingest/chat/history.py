@@ -10,7 +10,6 @@ from typing import Final
 
 import structlog
 
-from index.errors import MatrixError
 from index.model import EventId
 from index.store import ledger
 from index.store import rooms as room_store
@@ -18,20 +17,19 @@ from index.store.rooms import DONE, NEW, READING, REFUSED, WALKING, Gap, Unknown
 from ingest.chat import admission
 from ingest.chat.facts import Visibility
 from ingest.chat.following import GAP_ORDERS
+from ingest.chat.paging import read_gap_page, read_page
 from ingest.chat.room import Room
 from ingest.chat.run import Run
 from ingest.chat.sifting import Sifted, sift, signs_among
 from ingest.chat.storing import place_waiting, store_arrivals
 from ingest.writing import Batch
-from matrix.detour import Stretch, Unknown, read_stretch
-from matrix.errors import RefusedError
-from matrix.reading import Direction
-from matrix.records import Page
+from matrix.detour import Unknown
+from matrix.errors import RefusedError, UnavailableError
 
 log = structlog.get_logger()
 
 _WALKED_AT_ONCE: Final = 1_000
-_BAD_REQUEST: Final = 400
+_PATIENCE_MS: Final = 24 * 3_600_000
 
 
 async def read_rooms(run: Run) -> None:
@@ -65,7 +63,7 @@ async def _walk_back(run: Run, room: Room) -> bool:
         room = room.with_record(phase=WALKING, position=None, since=run.since, last_event=None, last_ms=None)
         await run.save(room)
     while True:
-        stretch = await _page(run, room, direction="b", limit=_WALKED_AT_ONCE)
+        stretch = await read_page(run, room, direction="b", limit=_WALKED_AT_ONCE)
         sifted = signs_among(stretch.page.events, run.sieve(room))
         if not await _still_admitted(run, room, sifted):
             return False
@@ -86,7 +84,7 @@ def _read_to(room: Room, sifted: Sifted) -> Room:
 async def _read_forward(run: Run, room: Room) -> bool:
     """From where the last page ended to the live end. False: the room lost its permission on the way."""
     while True:
-        stretch = await _page(run, room, direction="f", limit=run.settings.page_limit)
+        stretch = await read_page(run, room, direction="f", limit=run.settings.page_limit)
         if room.record.is_stale:  # only now, when there is something to put in its place
             await admission.clear(run, room)
             room = room.with_record(is_stale=False, last_order=0, seen_visibility=Visibility.SHARED.value)
@@ -114,12 +112,12 @@ async def _read_forward(run: Run, room: Room) -> bool:
             connection = batch.store.connection
             key = await room_store.save_room(connection, room.record)
             await ledger.skip(connection, key, sifted.skipped)
-            await store_arrivals(batch, run.shelf(room), sifted.arrivals)
+            changes = await store_arrivals(batch, run.shelf(room), sifted.arrivals)
             await _note_unknown(run, room, batch, stretch.unknown)
             if overlap is not None:
                 await room_store.save_gap(connection, overlap)
         run.rooms[room.id] = room
-        run.count(room, sifted)
+        run.count(room, sifted, odd=stretch.page.odd, forged=changes.forged)
         if is_done:
             log.info("chat.room_read", room_id=room.id, documents=run.tally(room.id).documents)
             return True
@@ -143,8 +141,13 @@ def _overlap(run: Run, room: Room) -> Gap | None:
 
 async def _fill_gaps(run: Run, room: Room) -> None:
     for gap in await room_store.gaps(run.writer.store.connection, room.id):
-        if not await _fill(run, room, gap):
-            return
+        try:
+            if not await _fill(run, room, gap):
+                return
+        except (RefusedError, UnavailableError):
+            if run.now_ms - gap.opened_ms < _PATIENCE_MS or not await run.reader.is_alive():
+                raise
+            await _give_up(run, room, gap)
     is_more = True
     while is_more:
         async with run.batch(room) as batch:
@@ -156,7 +159,7 @@ async def _fill(run: Run, room: Room, gap: Gap) -> bool:
     # Backfilled events have no place among those that a sync token counts: in federated rooms it may not bound.
     is_bounded = gap.is_thorough or not room.record.is_federated or room.record.fresh_token is not None
     while True:
-        stretch, gap = await _gap_page(run, room, gap, to=gap.until if is_bounded else None)
+        stretch, gap = await read_gap_page(run, room, gap, to=gap.until if is_bounded else None)
         sifted = sift(
             stretch.page.events,
             run.sieve(room),
@@ -182,16 +185,26 @@ async def _fill(run: Run, room: Room, gap: Gap) -> bool:
                 last_ms=gap.last_ms if sifted.last_ms is None else sifted.last_ms,
             )
             await ledger.skip(connection, key, sifted.skipped)
-            await store_arrivals(batch, run.shelf(room), sifted.arrivals)
+            changes = await store_arrivals(batch, run.shelf(room), sifted.arrivals)
             await _note_unknown(run, room, batch, stretch.unknown)
             if is_closed:
                 await room_store.close_gap(connection, gap)
             else:
                 await room_store.save_gap(connection, gap)
-        run.count(room, sifted)
+        run.count(room, sifted, odd=stretch.page.odd, forged=changes.forged)
         if is_closed:
             log.info("chat.gap_filled", room_id=room.id)
             return True
+
+
+async def _give_up(run: Run, room: Room, gap: Gap) -> None:
+    """What is known to be there for so long and cannot be had must not hold up what came after it."""
+    why = "the homeserver does not serve what is there"
+    async with run.writer.transaction() as store:
+        await room_store.add_unknown(store.connection, UnknownStretch(room.id, None, gap.last_ms, why, run.now_ms))
+        await room_store.close_gap(store.connection, gap)
+    run.tally(room.id).notes.append(f"a stretch of its history is given up: {why}")
+    log.warning("chat.gap_given_up", room_id=room.id)
 
 
 def _run_of_known(before: int, met: Sequence[EventId], known: frozenset[EventId], run: Run) -> int:
@@ -215,73 +228,6 @@ async def _still_admitted(run: Run, room: Room, sifted: Sifted) -> bool:
     if after.record.outcome == REFUSED:
         await admission.erase(run, after)
     return after.record.is_admitted
-
-
-async def _page(run: Run, room: Room, *, direction: Direction, limit: int) -> Stretch:
-    async def read(token: str | None) -> Stretch:
-        return await read_stretch(
-            run.reader,
-            room.id,
-            from_=token,
-            direction=direction,
-            limit=limit,
-            near_ms=room.record.last_ms,
-            now_ms=run.now_ms,
-        )
-
-    try:
-        return await read(room.record.position)
-    except RefusedError as refused:
-        if refused.status != _BAD_REQUEST or room.record.position is None:
-            raise
-    return await read(await _found_again(run, room, room.record.last_event, room.record.last_ms, direction))
-
-
-async def _gap_page(run: Run, room: Room, gap: Gap, *, to: str | None) -> tuple[Stretch, Gap]:
-    """`to` may be lost as well: then the events that are known end the gap."""
-
-    async def read() -> Stretch:
-        return await read_stretch(
-            run.reader,
-            room.id,
-            from_=gap.token,
-            direction="b",
-            limit=run.settings.page_limit,
-            near_ms=gap.last_ms,
-            now_ms=run.now_ms,
-            to=to,
-        )
-
-    try:
-        return await read(), gap
-    except RefusedError as refused:
-        if refused.status != _BAD_REQUEST:
-            raise
-    if room.record.fresh_token is not None:  # without a bound we would read what may not be read
-        lost = Unknown(room.id, gap.last_ms, None, None)
-        return Stretch(Page((), None, None), lost), gap
-    token = await _found_again(run, room, gap.last_event, gap.last_ms, "b")
-    gap, to = replace(gap, token=token, until=None, is_thorough=False), None
-    return await read(), gap
-
-
-async def _found_again(
-    run: Run, room: Room, event: EventId | None, near_ms: int | None, direction: Direction
-) -> str | None:
-    """A token in place of one that the homeserver does not take any more; None: begin at the end of the room."""
-    path, token = "the beginning", None
-    if event is not None and (context := await run.reader.context(room.id, event)) is not None:
-        path, token = "the last event read", context.start if direction == "b" else context.end
-    if token is None and near_ms is not None:
-        moment = await run.reader.event_at(room.id, near_ms, direction)
-        context = None if moment is None else await run.reader.context(room.id, moment.event)
-        if context is not None:
-            path, token = "the time of the last event read", context.start if direction == "b" else context.end
-    if token is None and direction == "f" and room.record.fresh_token is not None:
-        raise MatrixError(f"{room.id}: the place to read on from is lost (exclude the room, or override it as bridged)")
-    run.tally(room.id).notes.append(f"the homeserver lost our place in the room: found again by {path}")
-    log.warning("chat.place_lost", room_id=room.id, found_by=path)
-    return token
 
 
 async def _note_unknown(run: Run, room: Room, batch: Batch, unknown: Unknown | None) -> None:

@@ -4,7 +4,7 @@ Applied in small transactions, each of which leaves index and ledger in step; a 
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from typing import Final
@@ -30,9 +30,21 @@ _AT_ONCE: Final = 200
 class Purged:
     """What went. `proof` is a digest over the ids, in the order of their removal: it proves and does not tell."""
 
-    events: int
-    rooms: frozenset[RoomId]
-    proof: str
+    events: int = 0
+    rooms: frozenset[RoomId] = frozenset()
+    proof: str = ""
+    effect: "Effect" = field(default_factory=lambda: Effect())
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Documents that were written anew, and those that went."""
+
+    written: int = 0
+    removed: int = 0
+
+    def __add__(self, other: "Effect") -> "Effect":
+        return Effect(self.written + other.written, self.removed + other.removed)
 
 
 def rules_of(records: Sequence[PurgeRecord]) -> tuple[Purge, ...]:
@@ -63,7 +75,7 @@ async def erase_users(writer: Writer, settings: ChatSettings, now_ms: int) -> Pu
     for user in settings.erased_users:
         purged = await _remove_all(writer, settings, now_ms, partial(_by, writer, user))
         events, rooms = events + purged.events, rooms | purged.rooms
-    return Purged(events, rooms, "")
+    return Purged(events, rooms)
 
 
 async def expire(writer: Writer, settings: ChatSettings, room: RoomId, before_ms: int, now_ms: int) -> Purged:
@@ -102,7 +114,7 @@ async def _remove_all(
     buries: bool = True,
 ) -> Purged:
     digest = blake2b(digest_size=16)
-    count = 0
+    count, effect = 0, Effect()
     rooms: set[RoomId] = set()
     before: list[Place] = []
     while places := await find():
@@ -114,10 +126,10 @@ async def _remove_all(
             by_room.setdefault(place.room, []).append(place.event)
             digest.update(f"{place.event}\0".encode())
         for room, events in by_room.items():
-            await remove(writer, settings, room, events, Why.PURGED, now_ms=now_ms, buries=buries)
+            effect += await remove(writer, settings, room, events, Why.PURGED, now_ms=now_ms, buries=buries)
         count += len(places)
         rooms |= by_room.keys()
-    return Purged(count, frozenset(rooms), digest.hexdigest() if count else "")
+    return Purged(count, frozenset(rooms), digest.hexdigest() if count else "", effect)
 
 
 async def remove(
@@ -129,12 +141,12 @@ async def remove(
     *,
     now_ms: int,
     buries: bool = True,
-) -> int:
-    """Named events of one room, in one transaction; returns how many documents were written or removed."""
+) -> Effect:
+    """Named events of one room, in one transaction."""
     record = await room_store.room(writer.store.connection, room)
     if record is None:
-        return 0
+        return Effect()
     shelf = room_of(record).shelf(settings, (), now_ms)
     async with writer.batch(source_id(room), label=record.label, is_public=record.is_public) as batch:
         await forget(batch, shelf, events, why, buries=buries)
-    return batch.documents + batch.documents_removed
+    return Effect(batch.documents, batch.documents_removed)

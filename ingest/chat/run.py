@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -18,7 +18,7 @@ from ingest.chat.gates import RoomPolicy
 from ingest.chat.ledger import Purge
 from ingest.chat.room import Room
 from ingest.chat.settings import ChatSettings
-from ingest.chat.sifting import Sieve, Sifted
+from ingest.chat.sifting import FORGED, ODD, Sieve, Sifted
 from ingest.chat.storing import Shelf
 from ingest.report import Outcome, SourceReport
 from ingest.writing import Batch, Writer
@@ -112,8 +112,9 @@ class Run:
             await room_store.save_room(store.connection, room.record)
         self.rooms[room.id] = room
 
-    def count(self, room: Room, sifted: Sifted) -> None:
-        self.tally(room.id).skipped += sifted.counts
+    def count(self, room: Room, sifted: Sifted, *, odd: int, forged: int) -> None:
+        """What of a page is not kept: once the page is stored, so that nothing counts twice."""
+        self.tally(room.id).skipped += sifted.counts + Counter({ODD: odd, FORGED: forged})
 
     def fail(self, room: RoomId, error: SourcesError) -> None:
         """One room failing stops no other; a dead token is told once, for all."""
@@ -154,7 +155,3 @@ def policy_of(settings: ChatSettings, alias_rooms: Iterable[RoomId]) -> RoomPoli
         refuses_encrypted=settings.refuses_encrypted,
         visibilities=settings.visibilities,
     )
-
-
-def with_note(report: SourceReport, note: str) -> SourceReport:
-    return replace(report, notes=(*report.notes, note))

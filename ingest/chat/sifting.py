@@ -31,6 +31,8 @@ ENCRYPTED: Final = "encrypted"
 ODD: Final = "cannot be read"
 NARROW: Final = "said while newcomers could not read back"
 EXPIRED: Final = "older than the room keeps messages"
+DISPUTED: Final = "a redaction that names two targets"
+FORGED: Final = "an edit of somebody else's message"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,7 @@ def _sort(record: Extracted, sieve: Sieve, sifted: Sifted, order: int, *, is_bac
             sifted.arrivals.append(Arrival(order, record))
             sifted.met.append(event)
         case Redacted():
+            sifted.counts[DISPUTED] += record.is_disputed
             sifted.arrivals.append(Arrival(order, record))
         case Encrypted(event=event):
             _skip(sifted, event, ENCRYPTED)

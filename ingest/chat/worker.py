@@ -73,15 +73,8 @@ class ChatWorker:
     async def refresh(self, writer: Writer, *, is_full: bool) -> Sequence[SourceReport]:
         start = time.monotonic()
         now_ms = self.now_ms()
-        notes: list[str] = []
-        rescrubbed = await scrub_again(writer, self.settings, self.scrub, now_ms)
-        if rescrubbed:
-            notes.append(f"{rescrubbed} stored messages were scrubbed again")
-        for _, purged in await apply_purges(writer, self.settings, now_ms):
-            notes.append(f"purged {purged.events} messages in {len(purged.rooms)} rooms")
-        erased = await erase_users(writer, self.settings, now_ms)
-        if erased.events:
-            notes.append(f"erased {erased.events} messages of users that chat.erased_users names")
+        notes = await self._forget(writer, now_ms)
+        outcome = Outcome.UPDATED if notes else Outcome.UNCHANGED
         if is_full:
             await _begin_again(writer)
         async with self.open_reader() as reader:
@@ -94,12 +87,24 @@ class ChatWorker:
             if fault is None:  # those that are well again, in silence
                 every += [SourceReport(r.source, Outcome.UNCHANGED) for r in run.rooms.values() if r.source not in told]
             reports = [one for one in every if _is_worth_telling(one) or one.source in failed]
-        own = SourceReport(self.source, Outcome.UPDATED if notes else Outcome.UNCHANGED, notes=tuple(notes))
+        own = SourceReport(self.source, outcome, notes=tuple(notes))
         if fault is not None:
             is_credential = isinstance(fault, CredentialError)
             own = replace(own, outcome=Outcome.FAILED, fault=str(fault), is_credential_fault=is_credential)
         seconds = time.monotonic() - start
         return [replace(own, seconds=seconds), *reports]
+
+    async def _forget(self, writer: Writer, now_ms: int) -> list[str]:
+        """Without the homeserver: what the scrubber has learned, purges, erased users. Returns what was done."""
+        notes = []
+        if rescrubbed := await scrub_again(writer, self.settings, self.scrub, now_ms):
+            notes.append(f"{rescrubbed} stored messages were scrubbed again")
+        for _, purged in await apply_purges(writer, self.settings, now_ms):
+            notes.append(f"purged {purged.events} messages in {len(purged.rooms)} rooms")
+        erased = await erase_users(writer, self.settings, now_ms)
+        if erased.events:
+            notes.append(f"erased {erased.events} messages of users that chat.erased_users names")
+        return notes
 
     async def _refresh(
         self, reader: RoomReader, writer: Writer, now_ms: int, notes: list[str]

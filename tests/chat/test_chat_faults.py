@@ -332,3 +332,20 @@ async def test_in_a_federated_room_history_is_fetched_first_and_gaps_end_at_what
     await undisturbed.refresh()
     for room in talk.rooms:
         assert await host.texts(room) == await undisturbed.texts(room)
+
+
+async def test_a_gap_that_is_refused_for_a_day_holds_nothing_up_any_more(
+    tmp_path: Path, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    await talk.first_half(reader)
+    await host.refresh()
+    await talk.second_half()
+    proxy.add(Rule(answer(refuse(403, "M_FORBIDDEN")), path="/messages"))
+    assert (await host.refresh()).failed
+    kitchen = talk.rooms[0]
+    assert "latest3 word" not in await host.texts(kitchen)
+    host.now_ms = time.time_ns() // 1_000_000 + 25 * 3_600_000
+    assert (await host.refresh()).failed == ()
+    assert set(await host.texts(kitchen)) >= {f"latest{number} word" for number in range(4)}
+    assert len((await host.dump())["unknown"]) == 1

@@ -11,7 +11,7 @@ from index.store.purges import PurgeRecord
 from index.store.store import open_store
 from tests.chat.host import Host, host_for, own_report, report_of
 from tests.matrix.people import People, Person
-from tests.matrix.proxy import Proxy, Rule, dropped
+from tests.matrix.proxy import Proxy, Rule, answer, dropped, refuse
 
 HOUR_MS = 3_600_000
 
@@ -99,6 +99,21 @@ async def test_history_that_the_homeserver_purged_is_missed_and_erased(
     assert await host.texts(room) == [f"word{number}" for number in range(8, 12)]
     assert not host.holds("word3")
     assert report_of(report, room).notes
+
+
+async def test_a_single_message_that_is_missing_takes_no_other_along(
+    tmp_path: Path, alice: Person, reader: Person, proxy: Proxy
+) -> None:
+    host = host_for(tmp_path / "state", proxy.url, reader)
+    room = await alice.create_room("Kitchen")
+    await reader.join(room)
+    events = [await alice.say(room, f"word{number}") for number in range(12)]
+    await host.refresh()
+    proxy.add(*(Rule(answer(refuse(404, "M_NOT_FOUND")), path=events[number][1:]) for number in (0, 6)))
+    await host.refresh()
+    left = await host.texts(room)
+    assert len(left) >= 10 and "word0" not in left
+    assert set(left) >= {f"word{number}" for number in range(12) if number not in (0, 6)}
 
 
 async def test_a_room_that_keeps_messages_for_an_hour_is_held_to_it(host: Host, alice: Person, reader: Person) -> None:
