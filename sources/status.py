@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from index.model import NO_EMBEDDER, Corpus, Fingerprint, SourceId
+from index.model import NO_EMBEDDER, Corpus, Fingerprint, RoomId, SourceId
+from index.store import rooms as room_store
 from index.store import vectors
 from index.store.reading import document_counts
-from index.store.store import open_store
+from index.store.store import Store, open_store
 from sources.config.model import Config
 
 
@@ -22,6 +23,18 @@ class SourceStatus:
     tried_ms: int | None
     succeeded_ms: int | None
     fault: str | None
+    label: str = ""  # what people call it
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A joined room that is not read. `outcome` is refused or suspended, `reason` a code, `text` a line for people."""
+
+    room: RoomId
+    label: str
+    outcome: str
+    reason: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +48,7 @@ class Status:
     missing: tuple[SourceId, ...]
     vectors: int
     pending: int
+    unread: tuple[Unread, ...] = ()
 
     @property
     def is_well(self) -> bool:
@@ -75,13 +89,26 @@ async def status(config: Config) -> Status:
                     tried_ms=one.tried_ms,
                     succeeded_ms=one.succeeded_ms,
                     fault=one.fault,
+                    label=one.label,
                 )
                 for one in known
             ),
             missing=tuple(name for name in configured(config) if name not in {one.id for one in known}),
             vectors=present,
             pending=await vectors.pending_count(store.connection) if has_vectors else 0,
+            unread=await _unread(store),
         )
+
+
+async def _unread(store: Store) -> tuple[Unread, ...]:
+    from ingest.chat.room import room_of
+
+    rooms = [room_of(one) for one in await room_store.rooms(store.connection) if one.is_joined and not one.is_admitted]
+    return tuple(
+        Unread(one.id, one.record.label, one.record.outcome, finding.reason.value, finding.text)
+        for one in rooms
+        for finding in one.judgement.findings[:1]
+    )
 
 
 def _size(path: Path) -> int:

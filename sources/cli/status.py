@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from index.model import NO_EMBEDDER
+from index.model import NO_EMBEDDER, Corpus
 from sources.cli.common import Invocation, common_options
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
@@ -50,7 +50,8 @@ def drawn(found: Status, *, now_ms: int, style: Style = PLAIN) -> str:
 def _row(one: SourceStatus, now_ms: int) -> tuple[str, ...]:
     state = "hidden" if one.is_hidden else "failed" if one.fault else "ok"
     since = "never" if one.succeeded_ms is None else age(now_ms - one.succeeded_ms)
-    return (one.source, state, f"{one.documents:,}", since, "everyone" if one.is_public else "listed rooms")
+    name = f"chat {one.label}" if one.corpus is Corpus.CHAT and one.label else one.source
+    return (name, state, f"{one.documents:,}", since, "everyone" if one.is_public else "listed rooms")
 
 
 def _tail(found: Status, style: Style) -> Iterator[str]:
@@ -59,6 +60,8 @@ def _tail(found: Status, style: Style) -> Iterator[str]:
             yield style.paint(f"failed: {one_line(one.fault)}", "red")
     if not found.sources and not found.missing:
         yield style.paint("no source is configured: add a [[repo]] or [[notes]] to the configuration", "yellow")
+    for room in found.unread:
+        yield style.paint(f"{room.outcome}: {one_line(room.label)}: {one_line(room.text)}", "dim")
     if found.pending:
         yield style.paint(f"vectors: {found.pending:,} pending; the next refresh tries again", "yellow")
     kept = f"index: {found.size_bytes / 1e6:,.1f} MB, {found.file}"
@@ -100,7 +103,9 @@ def record(found: Status) -> dict[str, object]:
                 "tried_ms": one.tried_ms,
                 "succeeded_ms": one.succeeded_ms,
                 "fault": one.fault,
+                "label": one.label,
             }
             for one in found.sources
         ],
+        "unread": [asdict(room) for room in found.unread],
     }

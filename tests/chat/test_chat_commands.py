@@ -81,6 +81,10 @@ async def test_rooms_shows_verdicts_reasons_and_counts(
     assert [reason["reason"] for reason in rooms[space]["reasons"]] == ["space"]
     assert (rooms[direct]["state"], rooms[direct]["override"]) == ("read", "not-dm")
     assert rooms[direct]["lifted"][0]["reason"] == "direct"
+    status = json.loads((await desk.sources("status", "--json")).stdout)
+    assert [(one["room"], one["reason"]) for one in status["unread"]] == [(space, "space")]
+    told = (await desk.sources("status")).stdout
+    assert "refused: Everything: a space holds no talk" in told and "chat Kitchen" in told
     told = (await desk.sources("rooms")).stdout
     assert "Kitchen" in told and "a space holds no talk" in told and "set aside by your override" in told
 
