@@ -35,13 +35,16 @@ class Batch:
         """Make the stored document equal to this one."""
         items = searchable(document, self.document_keys)
         self.written += await documents.put(self.store.connection, self.source_key, document, items, salt=self.salt)
+        await self.store.ease_deleting()
         self.documents += 1
 
     async def remove(self, gone: Iterable[DocumentId]) -> None:
         """Forget documents with all that hangs on them; one that is not there is passed over."""
-        written = await documents.remove(self.store.connection, gone)
-        self.written += written
-        self.documents_removed += written.documents_removed
+        for document in gone:
+            written = await documents.remove(self.store.connection, [document])
+            await self.store.ease_deleting()
+            self.written += written
+            self.documents_removed += written.documents_removed
 
     async def save_cursor(self, cursor: Cursor) -> None:
         await self.store.save_cursor(cursor)

@@ -4,6 +4,9 @@ Deleting rows under `secure_delete` overwrites them where they stand. Three trac
 words that tell pages of a full-text index apart (`separators`), copies in the unallocated space of pages (`pages`),
 and older pages in the write-ahead log, until a checkpoint truncates it, which a reader amid a question prevents.
 
+Deleting securely costs a full-text index some 20 ms a chunk, fifteen times as much as plainly, for each term is looked
+up. From some number of chunks on it is cheaper to delete plainly and to write the indexes anew in the wipe.
+
 The first transaction of a run records that a wipe is owed, and only a wipe that went through takes that back. A run
 that did not begin with the debt of another knows what it deleted and which pages it wrote, from memory alone, and looks
 at nothing else; one that did looks at everything.
@@ -22,9 +25,14 @@ import aiosqlite
 from index.store import pages, separators
 
 DEBT: Final = "erase.owed"
-"""In `meta`: 1 from the first change on until a wipe, then 0; where it is missing, no wipe was ever made.
+"""One of the following in `meta`; without it, no wipe was ever made. One digit, so that no other row moves."""
+NOTHING: Final = "0"
+A_LOOK: Final = "1"  # from the first change on
+A_REWRITE: Final = "2"  # the full-text indexes hold what was deleted plainly
 
-Its length never changes, so that writing it moves no other row."""
+LEAST_BULK: Final = 40
+BULK_SHARE: Final = 1 / 400
+"""Of all chunks: where deleting so many securely takes as long as writing the indexes anew."""
 
 LOG_BYTES: Final = 16 * 2**20
 """From here on the log is copied into the file between two transactions."""
@@ -50,11 +58,13 @@ class Wiped:
 class Traces:
     """What this connection deleted and wrote since the last wipe. Texts are kept in memory alone."""
 
-    def __init__(self, file: Path, page_bytes: int, *, is_owed: bool) -> None:
+    def __init__(self, file: Path, page_bytes: int, debt: str) -> None:
         self.file = file
         self.log = file.with_name(file.name + "-wal")
         self.page_bytes = page_bytes
-        self.is_owed = is_owed
+        self.is_owed = is_owed = debt != NOTHING
+        self.is_bulk = debt == A_REWRITE
+        self.deleted = 0  # chunks, since the last wipe
         self._texts: list[str] | None = None if is_owed else []
         self._chars = 0
         self._pages: set[int] | None = None if is_owed else set()
@@ -71,6 +81,7 @@ class Traces:
 
     def forget_text(self, *columns: str) -> int:
         """Called by a trigger for each chunk that goes or changes."""
+        self.deleted += 1
         if self._texts is not None:
             self._texts.append("\n".join(columns))
             self._chars += len(self._texts[-1])
@@ -86,8 +97,9 @@ class Traces:
                 self._pages = None
 
     def settle(self) -> None:
-        self.is_owed = False
-        self._texts, self._chars, self._pages = [], 0, set()
+        self.is_owed = self.is_bulk = False
+        self.deleted = self._chars = 0
+        self._texts, self._pages = [], set()
 
 
 _TRIGGERS: Final = (
@@ -103,7 +115,7 @@ async def watch(connection: aiosqlite.Connection, file: Path) -> Traces:
     """Begin to note what the writer's connection deletes. From now on its log is emptied by `keep_short` and `wipe`."""
     rows = list(await connection.execute_fetchall("SELECT value FROM meta WHERE name = ?", (DEBT,)))
     page = list(await connection.execute_fetchall("PRAGMA page_size"))
-    traces = Traces(file, int(page[0][0]), is_owed=not rows or rows[0][0] != "0")
+    traces = Traces(file, int(page[0][0]), str(rows[0][0]) if rows else A_LOOK)
     await connection.create_function("forget_text", 3, traces.forget_text)
     for trigger in _TRIGGERS:
         await connection.execute(trigger)
@@ -111,12 +123,35 @@ async def watch(connection: aiosqlite.Connection, file: Path) -> Traces:
     return traces
 
 
-async def owe(connection: aiosqlite.Connection, *, is_owed: bool = True) -> None:
+async def owe(connection: aiosqlite.Connection, debt: str = A_LOOK) -> None:
     """Inside the first transaction, before its first change."""
     await connection.execute(
         "INSERT INTO meta(name, value) VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
-        (DEBT, str(int(is_owed))),
+        (DEBT, debt),
     )
+
+
+async def ease(connection: aiosqlite.Connection, traces: Traces) -> None:
+    """Inside a transaction, between two documents: delete plainly from here on, if so much was deleted already."""
+    if traces.is_bulk or traces.deleted < LEAST_BULK:
+        return
+    rows = list(await connection.execute_fetchall("SELECT coalesce(sum(chunks), 0) FROM source"))
+    if traces.deleted < int(rows[0][0]) * BULK_SHARE:
+        return
+    await owe(connection, A_REWRITE)
+    await separators.delete_securely(connection, is_wanted=False)
+    traces.is_bulk = True
+
+
+async def _clean_indexes(connection: aiosqlite.Connection, traces: Traces) -> int:
+    """Inside a transaction."""
+    if not traces.is_bulk:
+        return await separators.mend(connection, traces.texts)
+    for table in separators.TABLES:
+        await separators.rewrite(connection, table)
+    await separators.delete_securely(connection, is_wanted=True)
+    await owe(connection, A_LOOK)
+    return len(separators.TABLES)
 
 
 async def keep_short(connection: aiosqlite.Connection, traces: Traces) -> None:
@@ -135,8 +170,9 @@ async def wipe(connection: aiosqlite.Connection, traces: Traces) -> Wiped:
         return Wiped(is_done=True)
     await connection.execute("BEGIN IMMEDIATE")
     async with _rolled_back_on_error(connection):
-        mended = await separators.mend(connection, traces.texts)
+        mended = await _clean_indexes(connection, traces)
         await connection.execute("COMMIT")
+    traces.is_bulk = False
     traces.note_log()
     if not await _empty_log(connection):
         return Wiped(is_done=False, readers=await asyncio.to_thread(_readers, traces.file), separators=mended)
@@ -148,7 +184,7 @@ async def wipe(connection: aiosqlite.Connection, traces: Traces) -> Wiped:
         dirty = await asyncio.to_thread(pages.zero_gaps, traces.file, traces.written, traces.page_bytes)
         await connection.execute("COMMIT")
     await connection.execute("PRAGMA shrink_memory")  # or the pages in memory would bring back what they hold
-    await owe(connection, is_owed=False)
+    await owe(connection, NOTHING)
     traces.settle()
     traces.note_log()
     await _empty_log(connection, tries=1)

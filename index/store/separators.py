@@ -122,6 +122,12 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     return value, at
 
 
+async def delete_securely(connection: aiosqlite.Connection, *, is_wanted: bool) -> None:
+    """Whether a deleted term leaves its page at once, or with the next rewriting. Inside a transaction."""
+    for table in TABLES:
+        await connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('secure-delete', ?)", (int(is_wanted),))
+
+
 async def rewrite(connection: aiosqlite.Connection, table: str) -> None:
     """Write a whole index anew. With only one segment `optimize` would do nothing, hence the row that comes and goes.
 

@@ -54,4 +54,6 @@ def test_the_json_has_every_field_of_the_report() -> None:
     assert json.loads(json.dumps(record)) == record
     assert record["version"] == 1
     assert record["exit"] == 3
-    assert set(record) == {"version", "exit", "changed", "seconds", "erased", "uncovered", "vectors", "sources"}
+    assert set(record) == {
+        "version", "exit", "changed", "seconds", "erased", "readers", "uncovered", "vectors", "sources",
+    }  # fmt: skip

@@ -59,6 +59,7 @@ class Graveyard:
             key = await store.register(SOURCE, label="docs", is_public=True)
             for number in numbers:
                 self._bury(number)
+                await store.ease_deleting()
                 made = self.document(number, length=self.random.choice(lengths))
                 await documents.put(store.connection, key, made, searchable(made, str), salt="s")
 
@@ -66,6 +67,7 @@ class Graveyard:
         async with store.transaction():
             for number in numbers:
                 self._bury(number)
+                await store.ease_deleting()
                 await documents.remove(store.connection, [page(number, "").id])
 
     def _bury(self, number: int) -> None:

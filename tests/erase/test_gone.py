@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from index.store import erase, separators
+from index.store import documents, erase, separators
 from index.store.store import Store, open_store
-from tests.erase.graveyard import Graveyard, finds, is_sound, stale_separators
+from tests.erase.graveyard import Graveyard, finds, is_sound, page, stale_separators
 
 
 @pytest.fixture
@@ -95,7 +95,10 @@ def test_after_any_history_what_is_gone_is_nowhere_and_what_stands_is_found(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Step], seed: int
 ) -> None:
     graveyard = Graveyard(tmp_path_factory.mktemp("history"), random.Random(seed))
-    asyncio.run(_live_through(graveyard, steps))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(erase, "LEAST_BULK", 6)
+        patched.setattr(erase, "BULK_SHARE", 1 / 4)
+        asyncio.run(_live_through(graveyard, steps))
 
 
 async def _live_through(graveyard: Graveyard, steps: list[Step]) -> None:
@@ -173,7 +176,7 @@ async def test_a_run_that_was_killed_before_its_wipe_is_made_up_for_by_the_next(
 async def test_a_file_that_was_never_wiped_is_looked_at_as_a_whole(graveyard: Graveyard) -> None:
     async with graveyard.opened() as store:
         await graveyard.put(store, range(120))
-        await graveyard.remove(store, range(60))
+        await graveyard.remove(store, range(30))
     with closing(sqlite3.connect(graveyard.file)) as index:
         index.execute("DELETE FROM meta WHERE name = ?", (erase.DEBT,))
         index.commit()
@@ -206,6 +209,32 @@ async def test_an_index_of_an_unknown_version_is_written_anew(
         await store.wipe()
         await graveyard.remove(store, range(60))
         assert await stale_separators(store)
+        await store.wipe()
+        await _check(graveyard, store)
+
+
+async def test_very_many_are_deleted_plainly_and_gone_after_the_wipe_even_of_the_next_run(
+    graveyard: Graveyard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erase, "LEAST_BULK", 10)
+    async with graveyard.opened() as store:
+        await graveyard.put(store, range(120))
+        await store.wipe()
+        await graveyard.remove(store, range(5))
+        assert await store.value(erase.DEBT) == erase.A_LOOK
+        with pytest.raises(ZeroDivisionError):
+            async with store.transaction():
+                for number in range(40, 60):
+                    await documents.remove(store.connection, [page(number, "").id])
+                    await store.ease_deleting()
+                raise ZeroDivisionError
+        await graveyard.remove(store, range(5, 40))
+        assert await store.value(erase.DEBT) == erase.A_REWRITE
+    async with graveyard.opened() as store:
+        await graveyard.remove(store, range(60, 70))
+        await store.wipe()
+        await _check(graveyard, store)
+        await graveyard.remove(store, range(70, 75))  # securely again
         await store.wipe()
         await _check(graveyard, store)
 
