@@ -8,6 +8,7 @@ nothing.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from ingest.scrub.gates import Gates, letter_runs
@@ -27,6 +28,8 @@ CONTINUED: Final = re.compile(
 )
 HOLE: Final = "\0"
 HIDDEN: Final = re.compile("‹\0+›")
+VALUE_NEXT: Final = re.compile(r"[\s\"'`=:>\\]{1,12}")
+VALUE_GOES_ON: Final = re.compile(r"[^\s\"'`<>&,;)\]}\\|]")
 DIGIT: Final = re.compile(r"[0-9]")
 
 
@@ -34,6 +37,17 @@ def fold(text: str) -> str:
     """Lower case with every character in its place (a few capitals become two characters; those stay)."""
     low = text.lower()
     return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+@dataclass(slots=True)
+class Look:
+    """What one pass found, and what the next one may go by."""
+
+    found: list[Finding]
+    is_settled: bool
+    """Nothing more can be found: only closed rules found something, and no name may take the next word for its value."""
+    words: set[bytes]
+    tried: list[int]
 
 
 class Scrubber:
@@ -46,41 +60,49 @@ class Scrubber:
 
     def find(self, text: str) -> list[Finding]:
         """Disjoint, in order."""
-        return self.look(text)[0]
+        return self.look(text).found
 
-    def look(self, text: str) -> tuple[list[Finding], bool]:
-        """What is found, and whether the text that is left needs another look.
-
-        It needs none where only tokens went and no name is there that might take the next word for its value.
-        """
+    def look(self, text: str, earlier: Look | None = None) -> Look:
+        """One pass. After an earlier one only those rules are tried again that may find more beside what went."""
         text = hide_markers(text)
         low = fold(text)
-        words = letter_runs(low)
+        if earlier:
+            words = earlier.words
+            tried = [at for at in earlier.tried if not self.rules[at].is_closed]
+        else:
+            words = letter_runs(low)
+            tried = self.gates.open(low, words)
         found: list[Finding] = []
         is_settled = True
-        for at in self.gates.open(low, words):
+        for at in tried:
             rule = self.rules[at]
             before = len(found)
             if rule.is_anchored:
                 found += apply_at(rule, self.gates.places(at, low, words), text, low)
             elif first := rule.pattern.search(low if rule.is_folded else text):
                 found += apply(rule, first, text, low)
-            is_settled = is_settled and (rule.is_token or len(found) == before)
-        names = list(key_names(text, low, words))
+            is_settled = is_settled and (rule.is_closed or len(found) == before)
+        names = key_names(text, low, words)
         if names:
-            found += self.find_by_names(names, text, low)
+            found += self.find_by_names(names, {finding.start: finding.end for finding in found}, text, low)
         if not found:
-            return found, True
+            return Look(found, True, words, tried)
         if "‹" in text:
             found = outside_markers(found, text)
-        return merge(found), is_settled and not names
+        return Look(merge(found), is_settled and not names, words, tried)
 
-    def find_by_names(self, names: list[KeyName], text: str, low: str) -> Iterator[Finding]:
-        """The first rule that finds something beside a name has found it; a name inside a value is none."""
+    def find_by_names(self, names: list[KeyName], known: dict[int, int], text: str, low: str) -> Iterator[Finding]:
+        """The first rule that finds something beside a name has found it; a name inside a value is none.
+
+        `known` is what other rules found: a value that is one of them, up to its end, need not be judged.
+        """
         at = 0
         for key in names:
             if key.start < at:
                 continue
+            if known and (sign := VALUE_NEXT.match(text, key.end)) and (end := known.get(sign.end(), -1)) >= 0:
+                if not VALUE_GOES_ON.match(text, end):
+                    continue
             for rule in self.name_rules:
                 spans = rule.find(key, text, low)
                 for start, end in spans:
@@ -91,23 +113,25 @@ class Scrubber:
                     break
 
     def scrub(self, text: str) -> str:
+        look = None
         for _ in range(ROUNDS):
-            found, is_settled = self.look(text)
-            if found:
-                text = replace(text, found)
-            if is_settled:
+            look = self.look(text, look)
+            if look.found:
+                text = replace(text, look.found)
+            if look.is_settled:
                 break
         return text
 
     def explain(self, text: str) -> list[Finding]:
         """Everything that `scrub` replaces, in the coordinates of the text that was given."""
         total: list[Finding] = []
+        look = None
         for _ in range(ROUNDS):
-            found, is_settled = self.look(text)
-            if found:
-                text = replace(text, found)
-                total = merge([*total, *map(Shifts(total).back, found)]) if total else found
-            if is_settled:
+            look = self.look(text, look)
+            if look.found:
+                text = replace(text, look.found)
+                total = merge([*total, *map(Shifts(total).back, look.found)]) if total else look.found
+            if look.is_settled:
                 break
         return total
 

@@ -1,7 +1,7 @@
 """Which rules are worth trying on a text. One scan for words, one for long runs; most messages open nothing."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from ingest.scrub.model import RUNS, Gate
@@ -51,7 +51,7 @@ class Gates:
         self.run_parts = tuple(pair for pair in longer if IN_RUN.fullmatch(pair[0]))
         self.far_parts = tuple(pair for pair in longer if not IN_RUN.fullmatch(pair[0]))
 
-    def open(self, low: str, words: set[bytes]) -> Iterator[int]:
+    def open(self, low: str, words: set[bytes]) -> list[int]:
         mask = 0
         for word in self.word_set & words:
             mask |= self.words[word]
@@ -63,10 +63,12 @@ class Gates:
                 if part in low:
                     mask |= bits
         mask = self.with_runs(mask, low)
+        opened = []
         while mask:
             lowest = mask & -mask
-            yield lowest.bit_length() - 1
+            opened.append(lowest.bit_length() - 1)
             mask ^= lowest
+        return opened
 
     def places(self, at: int, low: str, words: set[bytes]) -> list[int]:
         """Where the literals of one gate stand, in order."""

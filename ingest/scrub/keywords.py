@@ -3,7 +3,6 @@
 # ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,7 +54,8 @@ def stems(low: str, words: set[bytes]) -> list[tuple[int, str]]:
     return hits
 
 
-def key_names(text: str, low: str, words: set[bytes]) -> Iterator[KeyName]:
+def key_names(text: str, low: str, words: set[bytes]) -> list[KeyName]:
+    names: list[KeyName] = []
     at = 0
     for place, stem in stems(low, words):
         if place < at or is_inside_word(stem, place, text):
@@ -73,7 +73,8 @@ def key_names(text: str, low: str, words: set[bytes]) -> Iterator[KeyName]:
         if slot is None and is_bare(name) and (after := AFTER.match(text, end)):
             slot, end = slot_of(f"{after['word']} {name}"), after.end()
         if slot is not None:
-            yield KeyName(name, start, end, slot, is_option)
+            names.append(KeyName(name, start, end, slot, is_option))
+    return names
 
 
 def is_inside_word(stem: str, start: int, text: str) -> bool:

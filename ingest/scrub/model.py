@@ -75,7 +75,7 @@ class Rule:
     validate: Validator = field(default=secret_group)
     is_anchored: bool = False
     """The pattern begins with one of its gate's literals, so that it is tried only where those stand."""
-    is_token: bool = False
+    is_closed: bool = False
     """Finds whole runs with a border on both sides, so that what stands beside them means what it meant before."""
     is_folded: bool = False
     """The pattern runs over the lower-cased copy, which is faster than ignoring case."""

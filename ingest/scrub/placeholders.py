@@ -80,7 +80,8 @@ DUMMY_WHOLE: Final = frozenset(
     """.split()
 )
 PERIODS: Final = (1, 2, 3, 4, 5, 6, 8)
-DRAWN: Final = re.compile(r"(?=[^0-9]*+[0-9][^0-9]*+[0-9][^0-9]*+[0-9])[A-Za-z0-9+=_\-]{16,}+")
+DRAWN: Final = re.compile(r"[A-Za-z0-9+=_\-]{16,}+")
+THREE_DIGITS: Final = re.compile(r"[0-9][^0-9]*+[0-9][^0-9]*+[0-9]")
 TELLTALE: Final = re.compile(
     any_of(
         "xxxx ** __ --- 000000 12345 abcd example your token secret password key change replace insert dummy fake sample foo test here redacted".split()
@@ -147,7 +148,7 @@ def is_placeholder(value: str, *, quoted: bool = False) -> bool:
     """Quoted values are never code, but they may well be references and dummies."""
     low = value.lower()
     if DRAWN.fullmatch(value) and len(set(value)) > 9 and not TELLTALE.search(low):
-        return is_ramp(low)
+        return is_ramp(low) or (not THREE_DIGITS.search(value) and is_dummy(value, low))
     if "‹" in value or "›" in value:
         return True
     bare = value.strip(" \t\"'`")

@@ -2,9 +2,11 @@
 
 import json
 import sys
-from typing import IO
+from typing import IO, Final
 
 import click
+
+JSON: Final = json.JSONEncoder(ensure_ascii=False)
 
 
 @click.command("scrub")
@@ -19,30 +21,39 @@ def command(is_jsonl: bool, is_explained: bool) -> None:
     """Replace credentials in text on standard input by markers such as ‹redacted:github-token›."""
     source, target = sys.stdin.buffer, sys.stdout.buffer
     if is_jsonl:
-        for number, line in enumerate(source, 1):
-            if line.strip():
-                write(target, scrub_line(line, number, is_explained=is_explained))
+        scrub_lines(source, target, is_explained=is_explained)
     else:
-        text = source.read().decode("utf-8", "surrogateescape")
-        if is_explained:
-            for found in findings(text):
-                write(target, f"{found['kind']} {found['start']} {found['end']}")
-        else:
-            from ingest.scrub import scrub
-
-            target.write(scrub(text).encode("utf-8", "surrogateescape"))
+        scrub_text(source, target, is_explained=is_explained)
     target.flush()
 
 
-def findings(text: str) -> list[dict[str, str | int]]:
-    from ingest.scrub import explain
+def scrub_text(source: IO[bytes], target: IO[bytes], *, is_explained: bool) -> None:
+    from ingest.scrub import explain, scrub
 
-    return [{"kind": f.kind, "start": f.start, "end": f.end} for f in explain(text)]
+    text = source.read().decode("utf-8", "surrogateescape")
+    if is_explained:
+        lines = (f"{finding.kind} {finding.start} {finding.end}\n" for finding in explain(text))
+        target.write("".join(lines).encode())
+    else:
+        target.write(scrub(text).encode("utf-8", "surrogateescape"))
 
 
-def scrub_line(line: bytes, number: int, *, is_explained: bool) -> str:
-    from ingest.scrub import scrub
+def scrub_lines(source: IO[bytes], target: IO[bytes], *, is_explained: bool) -> None:
+    from ingest.scrub import explain, scrub
 
+    for number, line in enumerate(source, 1):
+        if line.isspace():
+            continue
+        item, text = read_item(line, number)
+        if is_explained:
+            findings = [{"kind": found.kind, "start": found.start, "end": found.end} for found in explain(text)]
+            write(target, {"id": item.get("id"), "findings": findings})
+        else:
+            item["text"] = scrub(text)
+            write(target, item)
+
+
+def read_item(line: bytes, number: int) -> tuple[dict[str, object], str]:
     try:
         item = json.loads(line)
         text = item["text"]
@@ -53,18 +64,15 @@ def scrub_line(line: bytes, number: int, *, is_explained: bool) -> str:
             f'standard input, line {number}: expected a JSON object with a string "text" '
             "(without --jsonl, plain text is read)"
         ) from error
-    if is_explained:
-        return json.dumps({"id": item.get("id"), "findings": findings(text)}, ensure_ascii=False)
-    return json.dumps({**item, "text": scrub(text)}, ensure_ascii=False)
+    return item, text
 
 
-def write(target: IO[bytes], line: str) -> None:
-    """A lone surrogate that JSON let in goes out as JSON wrote it."""
+def write(target: IO[bytes], item: dict[str, object]) -> None:
+    line = JSON.encode(item)
     try:
-        raw = line.encode()
-    except UnicodeEncodeError:
-        raw = json.dumps(json.loads(line)).encode() if line.startswith("{") else line.encode("utf-8", "surrogatepass")
-    target.write(raw + b"\n")
+        target.write(line.encode() + b"\n")
+    except UnicodeEncodeError:  # a lone surrogate that JSON let in goes out as JSON writes it
+        target.write(json.dumps(item).encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -163,6 +163,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "-----BEGIN PGP MESSAGE-----\n\n{body:4}\n-----END PGP MESSAGE-----",
         ),
         worst="-----BEGIN RSA PRIVATE KEY-----\nAAAA1AAAAAAA1AAAAAAAAAAAAAAAAA\n",
+        is_closed=True,
         validate=block,
         is_anchored=True,
     ),

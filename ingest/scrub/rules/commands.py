@@ -382,6 +382,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "psql -h db -U app -W",
         ),
         worst="curl -u ",
+        is_closed=True,
         validate=command,
         is_anchored=True,
     ),

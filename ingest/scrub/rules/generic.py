@@ -75,6 +75,7 @@ RULES: Final[tuple[Rule, ...]] = (
         finds=("JWT=⟦{jwt}⟧", "Authorization: Bearer ⟦{jwt}⟧", "> ⟦{jwt}⟧\n\nwhy?"),
         leaves=("eyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJ", "eyJhbGciOi... is the header"),
         worst="eyJ",
+        is_closed=True,
         validate=jwt,
         is_anchored=True,
     ),

@@ -88,6 +88,7 @@ RULES: Final[tuple[Rule, ...]] = (
             'req.Header.Set("Authorization", "Bearer "+token)',
         ),
         worst="bearer ",
+        is_closed=True,
         validate=authorization,
         is_folded=True,
     ),

@@ -66,7 +66,7 @@ def token(
         why=why,
         pattern=re.compile(f"{f'(?=[{first}])' if first else ''}{START}(?P<s>{shape})"),
         is_anchored=not first,
-        is_token=True,
+        is_closed=True,
         gate=replace(opens, run=opens.run or 16),
         finds=finds,
         leaves=leaves,

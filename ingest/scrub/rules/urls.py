@@ -225,6 +225,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "postgres://app:‹redacted:password›@db/app",
         ),
         worst="a://a:",
+        is_closed=True,
         validate=userinfo,
         is_anchored=True,
     ),
@@ -237,6 +238,7 @@ RULES: Final[tuple[Rule, ...]] = (
         finds=("SENTRY_DSN=https://⟦{hex:32}⟧@o1.ingest.example.org/42",),
         leaves=("https://some-rather-long-user-name@git.example.org/a.git",),
         worst="a://aaaaaaaa",
+        is_closed=True,
         validate=lone_user,
         is_anchored=True,
     ),
@@ -272,6 +274,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "otpauth://totp/ACME?secret=YOUR_SECRET_HERE",
         ),
         worst="otpauth://",
+        is_closed=True,
         validate=not_placeholder,
     ),
     Rule(
