@@ -40,6 +40,8 @@ _FENCE: Final = re.compile(r"\s*(?P<fence>`{3,}|~{3,})")
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 _WORD: Final = re.compile(r"\w")
 _LONGEST_RANGE: Final = 20
+_SHORT: Final = 1_000
+_STEPS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class Marker:
     def __init__(self, *, count: int, known: Collection[str] = ()) -> None:
         self._count = count
         self._known = tuple(known)
+        self._awaited = 0  # characters of it before it is looked at again
         self._open = ""  # the unit that is still growing, raw
         self._shown = 0  # characters of it, marked, that were given out
         self._is_covered = False  # whether the unit before it was
@@ -80,17 +83,21 @@ class Marker:
 
     def feed(self, piece: str) -> str:
         self._open += visible(piece)
+        if len(self._open) < self._awaited:
+            return ""
         *closed, self._open = _units(self._open)
         given = [self._close(unit) for unit in closed]
         marked, *_ = self._marked(_settled(self._open))
         if len(marked) > self._shown:
             given.append(marked[self._shown :])
             self._shown = len(marked)
+        # A unit is marked anew as it grows, so a very long one in larger steps: the work stays in proportion.
+        self._awaited = len(self._open) + (len(self._open) - _SHORT) // _STEPS if len(self._open) > _SHORT else 0
         return "".join(given)
 
     def finish(self) -> str:
-        rest, self._open = self._open, ""
-        return self._close(rest)
+        units, self._open = _units(self._open), ""
+        return "".join(self._close(unit) for unit in units)
 
     def judged(self, marked: str) -> Judged:
         """The verdict after `finish`; `marked` is all that was given out."""
@@ -178,27 +185,26 @@ def _units(text: str) -> list[str]:
 
     The last one may still grow.
     """
-    units = [""]
+    units: list[list[str]] = [[]]
     fence = ""
+    has_text = False  # in the unit so far
     is_closed = False  # whether the next line begins a unit, whatever it is
     for line, is_whole in _lines(text):
         match = _FENCE.match(line)
         if fence:
-            units[-1] += line
             if is_whole and match and line.strip() == match["fence"] and match["fence"].startswith(fence):
                 fence, is_closed = "", True
-            continue
-        is_blank = not line.strip()
-        if is_blank:
-            units[-1] += line
-            is_closed = is_closed or (is_whole and bool(units[-1].strip()))
-            continue
-        if units[-1] and (is_closed or match or _ITEM.match(line) or _HEADING.match(line)):
-            units.append("")
-        units[-1] += line
-        fence = match["fence"] if match else ""
-        is_closed = not match and bool(_HEADING.match(line)) and is_whole
-    return units
+        elif not line.strip():
+            is_closed = is_closed or (is_whole and has_text)
+        else:
+            is_heading = _HEADING.match(line) is not None
+            if units[-1] and (is_closed or match or is_heading or _ITEM.match(line)):
+                units.append([])
+            has_text = True
+            fence = match["fence"] if match else ""
+            is_closed = is_heading and is_whole
+        units[-1].append(line)
+    return ["".join(lines) for lines in units]
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
@@ -208,8 +214,13 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
 
 def _settled(unit: str) -> str:
     """The beginning of a growing unit that no further text can change: whole words outside an open bracket."""
-    end = max((place for place, c in enumerate(unit) if c.isspace()), default=0)
-    for place in range(max(0, end - _HELD_BACK), end):
-        if unit[place] in _OPEN and not any(c in _CLOSED or c == "\n" for c in unit[place:end]):
-            return unit[:place].rstrip()
-    return unit[:end].rstrip()
+    end = len(unit)
+    while end and not unit[end - 1].isspace():
+        end -= 1
+    cut = end
+    for place in range(end - 1, max(0, end - _HELD_BACK) - 1, -1):
+        if unit[place] in _CLOSED or unit[place] == "\n":
+            break
+        if unit[place] in _OPEN:
+            cut = place
+    return unit[:cut].rstrip()

@@ -78,9 +78,12 @@ class Reading:
         self._bytes += len(data)
         if self._bytes > self._limits.max_bytes:
             raise AnswerError("the answer has no end")
-        self._text += self._decoder.decode(data)
+        told = self._decoder.decode(data)
+        self._text += told
         if self._is_stream is None:
             self._is_stream = _looks_like_events(self._text)
+        elif "\n" not in told and "\r" not in told:
+            return ""  # no line ends here
         return self._given(self._lines()) if self._is_stream else ""
 
     def finish(self) -> str:

@@ -94,6 +94,15 @@ def test_an_answer_in_pieces_is_marked_as_the_whole_is(said: str, cuts: list[int
     assert marker.judged(shown) == judge(said, count=SUPPLIED, known=["https://example.org/a"])
 
 
+@pytest.mark.parametrize(
+    "said", ["[1 " * 3_000, "word " * 2_000, "a\n" * 4_000, "\n" * 9_000, "[9] x. " * 1_500, "```\n[9] `\n" * 900]
+)
+def test_a_very_long_paragraph_is_marked_alike_in_pieces(said: str) -> None:
+    marker = Marker(count=SUPPLIED)
+    shown = [marker.feed(said[at : at + 7]) for at in range(0, len(said), 7)]
+    assert marker.judged("".join(shown) + marker.finish()) == judge(said, count=SUPPLIED)
+
+
 @given(answers)
 def test_no_number_beyond_those_supplied_is_left_unmarked(said: str) -> None:
     judged = judge(said, count=SUPPLIED)
