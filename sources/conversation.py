@@ -45,7 +45,7 @@ async def conversation(config: Config, credentials: Credentials, stored: StoredC
     from ingest.chat.reader import open_reader
     from sources.config.chat import chat_settings, reader_token
 
-    settings = chat_settings(config.chat)
+    settings = chat_settings(config.chat, config.bot)
     async with open_reader(settings, reader_token(credentials)) as reader:
         if stored.room not in await reader.joined_rooms():
             raise QueryError(f"reference: the reader is not in {stored.room} any more (it goes with the next refresh)")

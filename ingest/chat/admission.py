@@ -103,11 +103,15 @@ def _moved(run: Run, room: Room, *, was: Room) -> Room:
         room = room.with_record(left_ms=None, left_token=None)
     if room.judgement.starts_fresh and record.fresh_token is None:
         return room.with_record(
-            fresh_token=run.since, phase=NEW, position=None, is_stale=was.record.phase != NEW, left_ms=None
+            fresh_token=run.since, phase=NEW, position=None, is_stale=_has_content(was), left_ms=None
         )
     if record.fresh_token is not None and not room.judgement.starts_fresh:
-        return room.with_record(fresh_token=None, phase=NEW, position=None, is_stale=was.record.phase != NEW)
+        return room.with_record(fresh_token=None, phase=NEW, position=None, is_stale=_has_content(was))
     return room
+
+
+def _has_content(room: Room) -> bool:
+    return room.record.is_stale or room.record.phase != NEW
 
 
 def _tell(run: Run, room: Room) -> None:
@@ -130,7 +134,7 @@ async def erase_refused(run: Run) -> None:
         record = room.record
         is_over = record.left_ms is not None and run.now_ms - record.left_ms >= run.settings.grace_ms
         is_due = record.outcome == REFUSED or (record.outcome == SUSPENDED and is_over)
-        if is_due and (record.phase != NEW or record.position is not None or room.source in sources):
+        if is_due and (_has_content(room) or room.source in sources):
             await erase(run, room)
 
 

@@ -136,14 +136,18 @@ async def _look_again(run: Run, touched: frozenset[RoomId]) -> frozenset[RoomId]
             raise
 
     await run.each([room for room in touched if run.rooms[room].record.is_joined], one)
-    run.stop_if_refused()
+    run.stop_at_end()
     return frozenset(failed)
 
 
 async def _read_all_again(run: Run, room: Room) -> None:
     """The homeserver was set back: what it lost must go, what it tells from now on may have a hole before it."""
     run.tally(room.id).notes.append("the homeserver is behind its own token: the room is read again")
-    await run.save(room.with_record(phase=NEW, position=None, since=None, is_stale=room.record.phase != NEW))
+    await run.save(
+        room.with_record(
+            phase=NEW, position=None, since=None, is_stale=room.record.is_stale or room.record.phase != NEW
+        )
+    )
 
 
 async def open_gap(run: Run, room: Room, token: str, *, until: str | None) -> None:
@@ -174,7 +178,7 @@ async def open_gap(run: Run, room: Room, token: str, *, until: str | None) -> No
 async def _store_timeline(run: Run, room: Room, update: RoomUpdate, next_batch: str) -> None:
     sieve = run.sieve(room)
     record = room.record
-    has_gap = update.is_limited and record.phase == DONE and not await _overlaps(run, room, update)
+    has_gap = update.is_limited and record.phase == DONE and not await _was_stored(run, room, update)
     first_order = record.last_order + (GAP_ORDERS if has_gap else 0) + 1
     start = _visibility_before(room, update)
     sifted = sift(update.timeline, sieve, first_order=first_order, visibility=start)
@@ -209,14 +213,17 @@ async def _store_timeline(run: Run, room: Room, update: RoomUpdate, next_batch: 
 
 async def _bury(run: Run, room: Room, sifted: Sifted) -> None:
     """While history is still being read, messages come by that way; what is withdrawn goes at once."""
-    if room.record.phase != NEW and (gone := burials(sifted)):
+    has_content = room.record.phase != NEW or room.record.is_stale
+    if has_content and (gone := burials(sifted)):
         async with run.batch(room) as batch:
             await store_arrivals(batch, run.shelf(room), gone)
 
 
-async def _overlaps(run: Run, room: Room, update: RoomUpdate) -> bool:
-    """Whether this timeline, or what came before it, was stored by a run that could not save its token."""
+async def _was_stored(run: Run, room: Room, update: RoomUpdate) -> bool:
+    """Whether a run that could not save its token stored this timeline, or an earlier part of it, with its gap."""
     connection = run.writer.store.connection
+    if not any(gap.until == run.since for gap in await room_store.gaps(connection, room.id)):
+        return False
     key = await room_store.room_key(connection, room.id)
     met = signs_among(update.timeline, run.sieve(room)).met
     return key is not None and bool(await ledger.known(connection, key, met, counts_waiting=True))

@@ -6,17 +6,17 @@ Applied in small transactions, each of which leaves index and ledger in step; a 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import blake2b
 from typing import Final
 
 from index.errors import StoreError
-from index.model import EventId, RoomId, UserId
+from index.model import EventId, RoomId
 from index.store import purges as purge_store
 from index.store import rooms as room_store
 from index.store import sweeps
 from index.store.purges import PurgeRecord
-from index.store.sweeps import Place
+from index.store.sweeps import Conditions, Place
 from ingest.chat.ledger import Purge, Why
+from ingest.chat.orders import take_in
 from ingest.chat.rendering import source_id
 from ingest.chat.room import room_of
 from ingest.chat.settings import ChatSettings
@@ -28,11 +28,10 @@ _AT_ONCE: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What went. `proof` is a digest over the ids, in the order of their removal: it proves and does not tell."""
+    """What went."""
 
     events: int = 0
     rooms: frozenset[RoomId] = frozenset()
-    proof: str = ""
     effect: "Effect" = field(default_factory=lambda: Effect())
 
 
@@ -55,16 +54,26 @@ def rules_of(records: Sequence[PurgeRecord]) -> tuple[Purge, ...]:
 
 
 async def apply_purges(writer: Writer, settings: ChatSettings, now_ms: int) -> list[tuple[PurgeRecord, Purged]]:
-    """Carry out every order that was not carried out yet. Arrivals are held against all of them for ever."""
+    """Carry out every order that was not carried out yet. Arrivals are held against all of them for ever.
+
+    Raises `StoreError` for an order that cannot be read: rather no chat at all than what should be gone.
+    """
+    if settings.orders is not None:
+        async with writer.transaction() as store:
+            await take_in(store, settings.orders)
     done = []
     for record in await purge_store.purges(writer.store.connection):
         if record.applied_ms is not None or record.key is None:
             continue
-        purged = await _remove_all(writer, settings, now_ms, partial(_matching, writer, record))
+        purged = await _remove_all(
+            writer,
+            settings,
+            now_ms,
+            partial(sweeps.matching, writer.store.connection, record.conditions, limit=_AT_ONCE),
+            order=record.key,
+        )
         async with writer.transaction() as store:
-            await purge_store.record_applied(
-                store.connection, record.key, now_ms=now_ms, removed=purged.events, proof=purged.proof
-            )
+            await purge_store.record_applied(store.connection, record.key, now_ms=now_ms)
         done.append((record, purged))
     return done
 
@@ -73,7 +82,8 @@ async def erase_users(writer: Writer, settings: ChatSettings, now_ms: int) -> Pu
     """Messages of users that the configuration names, in all rooms."""
     events, rooms = 0, frozenset[RoomId]()
     for user in settings.erased_users:
-        purged = await _remove_all(writer, settings, now_ms, partial(_by, writer, user))
+        find = partial(sweeps.matching, writer.store.connection, Conditions(sender=user), limit=_AT_ONCE)
+        purged = await _remove_all(writer, settings, now_ms, find)
         events, rooms = events + purged.events, rooms | purged.rooms
     return Purged(events, rooms)
 
@@ -89,22 +99,6 @@ async def expire(writer: Writer, settings: ChatSettings, room: RoomId, before_ms
     )
 
 
-async def _matching(writer: Writer, record: PurgeRecord) -> list[Place]:
-    return await sweeps.matching(
-        writer.store.connection,
-        room=record.room,
-        event=record.event,
-        sender=record.sender,
-        after_ms=record.after_ms,
-        before_ms=record.before_ms,
-        limit=_AT_ONCE,
-    )
-
-
-async def _by(writer: Writer, user: UserId) -> list[Place]:
-    return await sweeps.matching(writer.store.connection, sender=user, limit=_AT_ONCE)
-
-
 async def _remove_all(
     writer: Writer,
     settings: ChatSettings,
@@ -112,8 +106,8 @@ async def _remove_all(
     find: Callable[[], Awaitable[list[Place]]],
     *,
     buries: bool = True,
+    order: int | None = None,
 ) -> Purged:
-    digest = blake2b(digest_size=16)
     count, effect = 0, Effect()
     rooms: set[RoomId] = set()
     before: list[Place] = []
@@ -124,12 +118,13 @@ async def _remove_all(
         by_room: dict[RoomId, list[EventId]] = {}
         for place in places:
             by_room.setdefault(place.room, []).append(place.event)
-            digest.update(f"{place.event}\0".encode())
         for room, events in by_room.items():
-            effect += await remove(writer, settings, room, events, Why.PURGED, now_ms=now_ms, buries=buries)
+            effect += await remove(
+                writer, settings, room, events, Why.PURGED, now_ms=now_ms, buries=buries, order=order
+            )
         count += len(places)
         rooms |= by_room.keys()
-    return Purged(count, frozenset(rooms), digest.hexdigest() if count else "", effect)
+    return Purged(count, frozenset(rooms), effect)
 
 
 async def remove(
@@ -141,12 +136,15 @@ async def remove(
     *,
     now_ms: int,
     buries: bool = True,
+    order: int | None = None,
 ) -> Effect:
-    """Named events of one room, in one transaction."""
+    """Named events of one room, in one transaction; `order` is the purge that names them."""
     record = await room_store.room(writer.store.connection, room)
     if record is None:
         return Effect()
     shelf = room_of(record).shelf(settings, (), now_ms)
     async with writer.batch(source_id(room), label=record.label, is_public=record.is_public) as batch:
         await forget(batch, shelf, events, why, buries=buries)
+        if order is not None:
+            await purge_store.record_removed(batch.store.connection, order, events)
     return Effect(batch.documents, batch.documents_removed)

@@ -22,6 +22,7 @@ from ingest.chat.sifting import FORGED, ODD, Sieve, Sifted
 from ingest.chat.storing import Shelf
 from ingest.report import Outcome, SourceReport
 from ingest.writing import Batch, Writer
+from matrix.errors import BudgetSpentError
 from matrix.reading import RoomReader
 
 log = structlog.get_logger()
@@ -75,7 +76,7 @@ class Run:
     rooms: dict[RoomId, Room]
     direct_rooms: frozenset[RoomId] = frozenset()
     tallies: dict[RoomId, Tally] = field(default_factory=dict)
-    refusal: CredentialError | None = None
+    end: SourcesError | None = None  # why nothing more can be read in this run
 
     def tally(self, room: RoomId) -> Tally:
         return self.tallies.setdefault(room, Tally())
@@ -117,9 +118,9 @@ class Run:
         self.tally(room.id).skipped += sifted.counts + Counter({ODD: odd, FORGED: forged})
 
     def fail(self, room: RoomId, error: SourcesError) -> None:
-        """One room failing stops no other; a dead token is told once, for all."""
-        if isinstance(error, CredentialError):
-            self.refusal = error
+        """One room failing stops no other; a dead token, or the end of the time, is told once, for all."""
+        if isinstance(error, CredentialError | BudgetSpentError):
+            self.end = error
             return
         self.tally(room).fault = str(error)
         log.warning("chat.room_failed", room_id=room, error=type(error).__name__)
@@ -130,7 +131,7 @@ class Run:
 
         async def one(room: RoomId) -> None:
             async with limit:
-                if self.refusal is not None:
+                if self.end is not None:
                     return
                 try:
                     await work(self.rooms[room])
@@ -141,10 +142,9 @@ class Run:
             for room in rooms:
                 group.create_task(one(room))
 
-    def stop_if_refused(self) -> None:
-        """Raise for a dead token: nothing more can be read in this run."""
-        if self.refusal is not None:
-            raise self.refusal
+    def stop_at_end(self) -> None:
+        if self.end is not None:
+            raise self.end
 
 
 def policy_of(settings: ChatSettings, alias_rooms: Iterable[RoomId]) -> RoomPolicy:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import translate
+from pathlib import Path
 
 from index.model import RoomId, UserId
 from ingest.chat.facts import Account, Visibility
@@ -36,6 +37,7 @@ class ChatSettings:
     page_limit: int = 250  # events that are read, stored and indexed in one transaction
     state_rotation: int = 3  # rooms that stayed silent and are looked at all the same, per run
     known_run: int = 50  # known events in a row that end the walk over a gap
+    orders: Path | None = None  # the folder of standing orders to forget
 
     @property
     def excluded_aliases(self) -> frozenset[str]:

@@ -114,13 +114,13 @@ class ChatWorker:
         try:
             run = await self._begin(reader, writer, now_ms, notes)
             rotation = await self._gate(run)
-            run.stop_if_refused()
+            run.stop_at_end()
             await self._follow(run, notes)
             await rename_documents(run)
             await read_rooms(run)
-            run.stop_if_refused()
+            run.stop_at_end()
             await reconcile(run, rotation, self.draw)
-            run.stop_if_refused()
+            run.stop_at_end()
         except (MatrixError, CredentialError) as error:
             return run, error
         return run, None
@@ -210,7 +210,9 @@ async def _begin_again(writer: Writer) -> None:
     """A full run: every room is read from its beginning, and what is stored is replaced then. Tombstones stay."""
     async with writer.transaction() as store:
         for record in await room_store.rooms(store.connection):
-            again = replace(record, phase=NEW, position=None, since=None, is_stale=record.phase != NEW)
+            again = replace(
+                record, phase=NEW, position=None, since=None, is_stale=record.is_stale or record.phase != NEW
+            )
             await room_store.save_room(store.connection, again)
 
 

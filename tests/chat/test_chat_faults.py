@@ -349,3 +349,20 @@ async def test_a_gap_that_is_refused_for_a_day_holds_nothing_up_any_more(
     assert (await host.refresh()).failed == ()
     assert set(await host.texts(kitchen)) >= {f"latest{number} word" for number in range(4)}
     assert len((await host.dump())["unknown"]) == 1
+
+
+async def test_when_the_time_is_over_the_run_says_so_once_and_the_next_goes_on(
+    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    await talk.first_half(reader)
+    host.set(total_s=30.0)
+    proxy.add(Rule(limited(retry_after="20"), path="/messages", skip=2))
+    report = await host.refresh()
+    assert [one.source for one in report.failed] == [own_report(report).source]
+    assert "the next run goes on from here" in (own_report(report).fault or "")
+    proxy.clear()
+    assert (await host.refresh()).failed == ()
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    await undisturbed.refresh()
+    assert await host.dump() == await undisturbed.dump()
