@@ -1,7 +1,7 @@
 """The facts of an audit: what the index says of itself, and a cheap look at each source. Reads, writes nothing.
 
-Of a repository its remote is asked where it is; of a folder of notes sizes and times are compared. Rooms and the
-repositories of a forge are not asked one by one: an audit shall cost the same however many there are.
+Of a repository its remote is asked where it is; of a forge its listing is read; of a folder of notes sizes and times
+are compared. Rooms and the repositories of a forge are not asked one by one.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from index.audit import Drift, Facts, Gap, Limits, Look, Page, Upkeep
 from index.embed.base import EmbedderIdentity
 from index.errors import EmbedderError, SourcesError
 from index.model import NO_EMBEDDER, SourceId
-from index.store import file_states, rooms, vectors
+from index.store import file_states, forges, rooms, vectors
 from index.store.reading import entries
 from index.store.store import Source, Store, open_store
 from ingest.forge.coverage import coverage
@@ -138,13 +138,46 @@ async def _looks(
             except SourcesError as error:
                 return Look(indexed.id, Drift.UNKNOWN, str(error))
 
+    forges_seen = await _looks_at_forges(config, credentials, store, known)
     chosen: list[Repo | Notes] = [*config.repo, *config.notes]
     pairs = [(one, known.get(_source_of(one))) for one in chosen]
-    return list(await asyncio.gather(*(look(one, to) for one, to in pairs if to is not None and to.succeeded_ms)))
+    looked = await asyncio.gather(*(look(one, to) for one, to in pairs if to is not None and to.succeeded_ms))
+    return [*forges_seen, *looked]
 
 
 def _source_of(one: Repo | Notes) -> SourceId:
     return SourceId(f"{'repo' if isinstance(one, Repo) else 'notes'}:{one.name}")
+
+
+async def _looks_at_forges(
+    config: Config, credentials: Credentials, store: Store, known: Mapping[SourceId, Source]
+) -> list[Look]:
+    """At the listing of each that is indexed; unchanged pages cost the forge next to nothing."""
+    indexed = [one for one in config.forge if (to := known.get(SourceId(f"forge:{one.name}"))) and to.succeeded_ms]
+    if not indexed:
+        return []
+    import httpx
+
+    from sources.config.forges import roster
+
+    looks = []
+    async with httpx.AsyncClient() as client:
+        for forge in indexed:
+            source = SourceId(f"forge:{forge.name}")
+            try:
+                kept = await forges.pages(store.connection, source)
+                seen = await roster(forge, config, credentials, client, attempts=1).listed(kept)
+            except SourcesError as error:
+                looks.append(Look(source, Drift.UNKNOWN, str(error)))
+                continue
+            if seen.faults:
+                looks.append(Look(source, Drift.UNKNOWN, str(seen.faults[0])))
+                continue
+            numbers = {repo.number for repo in await forges.repositories(store.connection, source)}
+            counts = {"new": len(seen.repos.keys() - numbers), "not listed any more": len(numbers - seen.repos.keys())}
+            said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+            looks.append(Look(source, Drift.CHANGED, said) if said else Look(source, Drift.NONE))
+    return looks
 
 
 async def _look_at_repository(repo: Repo, indexed: Source, config: Config, credentials: Credentials) -> Look:
