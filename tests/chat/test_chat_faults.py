@@ -366,3 +366,42 @@ async def test_when_the_time_is_over_the_run_says_so_once_and_the_next_goes_on(
     undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
     await undisturbed.refresh()
     assert await host.dump() == await undisturbed.dump()
+
+
+@pytest.mark.parametrize("seed", [4, 5])
+async def test_whatever_happens_between_disturbed_runs_the_index_says_what_the_homeserver_says(
+    tmp_path: Path, homeserver_url: str, alice: Person, reader: Person, proxy: Proxy, seed: int
+) -> None:
+    chance = random.Random(seed)
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    room = await alice.create_room("Kitchen")
+    await reader.join(room)
+    said: list[str] = []
+    others: list[str] = []
+    for turn in range(5):
+        for number in range(chance.randrange(3, 14)):
+            text = f"turn{turn} number{number}"
+            match chance.randrange(8):
+                case 0 if said:
+                    others.append(await alice.edit(room, chance.choice(said), f"edited {text}"))
+                case 1 if said:
+                    await alice.redact(room, chance.choice(said))
+                case 2 if others:
+                    await alice.redact(room, chance.choice(others))
+                case 3 if said:
+                    others.append(await alice.thread(room, chance.choice(said), f"threaded {text}"))
+                case 4 if said:
+                    others.append(await alice.react(room, chance.choice(said), text))
+                case _:
+                    said.append(await alice.say(room, text))
+        proxy.clear()
+        proxy.add(Rule(dropped(), skip=chance.randrange(4, 30)))
+        await host.refresh()
+    proxy.clear()
+    assert (await host.refresh()).failed == ()
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    await undisturbed.refresh()
+    assert sorted(await host.texts(room)) == sorted(await undisturbed.texts(room))
+    ours, theirs = await host.dump(), await undisturbed.dump()
+    assert [row[1] for row in ours["ledger"]] == [row[1] for row in theirs["ledger"]]
+    assert ours["gaps"] == [] and (await host.counts(room)).waiting == 0
