@@ -27,7 +27,7 @@ CONTINUED: Final = re.compile(
     r"""|\\\r?\n[ \t]*+["']?(?P<t>[A-Za-z0-9_\-+/=.~]{8,}+)"""
 )
 HOLE: Final = "\0"
-HIDDEN: Final = re.compile("‹\0+›")
+HIDDEN: Final = re.compile("<\0+>")
 VALUE_NEXT: Final = re.compile(r"[\s\"'`=:>\\]{1,12}")
 VALUE_GOES_ON: Final = re.compile(r"[^\s\"'`<>&,;)\]}\\|]")
 DIGIT: Final = re.compile(r"[0-9]")
@@ -87,7 +87,7 @@ class Scrubber:
             found += self.find_by_names(names, {finding.start: finding.end for finding in found}, text, low)
         if not found:
             return Look(found, True, words, tried)
-        if "‹" in text:
+        if HOLE in text:
             found = outside_markers(found, text)
         return Look(merge(found), is_settled and not names, words, tried)
 
@@ -191,10 +191,10 @@ def merge(found: list[Finding]) -> list[Finding]:
 
 
 def hide_markers(text: str) -> str:
-    """Markers emptied, their length kept: the words in them are nobody's key words."""
+    """Markers emptied, their length kept: the words in them are nobody's key words. No value goes across a `<`."""
     if OPEN_MARK not in text:
         return text
-    return MARKER.sub(lambda match: f"‹{HOLE * (len(match[0]) - 2)}›", text)
+    return MARKER.sub(lambda match: f"<{HOLE * (len(match[0]) - 2)}>", text)
 
 
 def outside_markers(found: list[Finding], text: str) -> list[Finding]:

@@ -103,7 +103,7 @@ def quoted_value(text: str, at: int, closers: str) -> Value | None:
         c = text[end]
         if c in closers:
             return value_at(text, at, end, end + 1, quoted=True)
-        if c in "\r\n" or c == "‹":
+        if c in "\r\n\0‹":
             break
         end += 2 if c == "\\" and end + 1 < limit and text[end + 1] not in "\r\n" else 1
     if end >= limit and limit < len(text):

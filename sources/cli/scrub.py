@@ -2,7 +2,8 @@
 
 import json
 import sys
-from typing import IO, Final
+from collections.abc import Callable
+from typing import IO, Any, Final
 
 import click
 
@@ -39,12 +40,14 @@ def scrub_text(source: IO[bytes], target: IO[bytes], *, is_explained: bool) -> N
 
 
 def scrub_lines(source: IO[bytes], target: IO[bytes], *, is_explained: bool) -> None:
+    import msgspec
+
     from ingest.scrub import explain, scrub
 
     for number, line in enumerate(source, 1):
         if line.isspace():
             continue
-        item, text = read_item(line, number)
+        item, text = read_item(line, number, msgspec.json.decode)
         if is_explained:
             findings = [{"kind": found.kind, "start": found.start, "end": found.end} for found in explain(text)]
             write(target, {"id": item.get("id"), "findings": findings})
@@ -53,9 +56,13 @@ def scrub_lines(source: IO[bytes], target: IO[bytes], *, is_explained: bool) -> 
             write(target, item)
 
 
-def read_item(line: bytes, number: int) -> tuple[dict[str, object], str]:
+def read_item(line: bytes, number: int, decode: Callable[[bytes], Any]) -> tuple[dict[str, object], str]:
+    """`decode` is faster than the standard library and refuses lone surrogates, which that one takes."""
     try:
-        item = json.loads(line)
+        try:
+            item = decode(line)
+        except ValueError:
+            item = json.loads(line)
         text = item["text"]
         if not isinstance(text, str):
             raise TypeError

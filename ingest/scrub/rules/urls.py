@@ -136,7 +136,7 @@ RULES: Final[tuple[Rule, ...]] = (
             r"chat\.googleapis\.com/v1/spaces/[A-Za-z0-9_\-]{5,20}/messages\?key=|api\.telegram\.org/(?:file/)?bot|hooks\.airtable\.com/workflows/v1/genericWebhook/[A-Za-z0-9]{10,20}/[A-Za-z0-9]{10,20}/|"
             r"webhook\.site/|ntfy\.sh/(?=[A-Za-z0-9_\-]{24})|requestbin\.[a-z]{2,5}/|api\.render\.com/deploy/srv-[a-z0-9]{10,30}\?key=|"
             r"deadmanssnitch\.com/|nosnch\.in/|betteruptime\.com/api/v1/heartbeat/|uptime\.betterstack\.com/api/v1/heartbeat/|cronitor\.link/p/)"
-            r"(?P<s>[A-Za-z0-9_\-:]{8,}+(?:/[A-Za-z0-9_\-]{12,}+){0,3}+)(?!/‹)"
+            r"(?P<s>[A-Za-z0-9_\-:]{8,}+(?:/[A-Za-z0-9_\-]{12,}+){0,3}+)(?!/[‹<])"
         ),
         gate=gate(
             "hooks hook webhook webhooks webhookb ifttt hc pipedream pagerduty victorops opsgenie googleapis telegram ntfy requestbin deploy deadmanssnitch nosnch heartbeat cronitor"
