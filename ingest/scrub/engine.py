@@ -45,7 +45,7 @@ class Look:
 
     found: list[Finding]
     is_settled: bool
-    """Nothing more can be found: only closed rules found something, and no name may take the next word for its value."""
+    """Nothing more can be found: only closed rules found something, and no name is there to take another value."""
     words: set[bytes]
     tried: list[int]
 
@@ -86,10 +86,10 @@ class Scrubber:
         if names:
             found += self.find_by_names(names, {finding.start: finding.end for finding in found}, text, low)
         if not found:
-            return Look(found, True, words, tried)
+            return Look(found, is_settled=True, words=words, tried=tried)
         if HOLE in text:
             found = outside_markers(found, text)
-        return Look(merge(found), is_settled and not names, words, tried)
+        return Look(merge(found), is_settled=is_settled and not names, words=words, tried=tried)
 
     def find_by_names(self, names: list[KeyName], known: dict[int, int], text: str, low: str) -> Iterator[Finding]:
         """The first rule that finds something beside a name has found it; a name inside a value is none.
@@ -100,9 +100,9 @@ class Scrubber:
         for key in names:
             if key.start < at:
                 continue
-            if known and (sign := VALUE_NEXT.match(text, key.end)) and (end := known.get(sign.end(), -1)) >= 0:
-                if not VALUE_GOES_ON.match(text, end):
-                    continue
+            sign = VALUE_NEXT.match(text, key.end) if known else None
+            if sign and sign.end() in known and not VALUE_GOES_ON.match(text, known[sign.end()]):
+                continue
             for rule in self.name_rules:
                 spans = rule.find(key, text, low)
                 for start, end in spans:
@@ -157,9 +157,7 @@ def apply_at(rule: Rule, places: list[int], text: str, low: str) -> Iterator[Fin
         if place >= at and (match := rule.pattern.match(subject, place)):
             at = match.end()
             for start, end in rule.validate(match, text):
-                for finding in with_rest(rule.kind, start, end, text):
-                    yield finding
-                    at = max(at, finding.end)
+                yield from with_rest(rule.kind, start, end, text)
 
 
 def with_rest(kind: str, start: int, end: int, text: str) -> Iterator[Finding]:

@@ -41,7 +41,7 @@ class Gate:
     words: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
     heads: tuple[str, ...] = ()
-    """How a run of letters and digits begins, where nothing parts a prefix from what was drawn. Only in long runs."""
+    """How a run of letters and digits begins, where nothing parts a prefix from what was drawn. In long runs only."""
     run: int = 0
     """Also wants so many letters, digits, `_` or `-` in a row (16, 24 or 40), which most messages have not."""
 

@@ -7,7 +7,6 @@ from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.shapes import is_random
 
 LENGTHS: Final = frozenset((12, 15, 18, 21, 24, 25))
 FUNCTION_WORDS: Final = frozenset(
@@ -15,19 +14,18 @@ FUNCTION_WORDS: Final = frozenset(
 )
 
 
-def grouped(match: re.Match[str], text: str) -> Spans:
-    value = text[match.start("s") : match.end("s")]
+def seeds(match: re.Match[str], text: str) -> Spans:
+    """The first seed that follows on the line, within reach of the words that say so."""
+    low = match.string
+    line_end = low.find("\n", match.end(), match.end() + REACH)
+    found = SEED.search(low, match.end(), line_end if line_end >= 0 else match.end() + REACH)
+    if not found:
+        return NOTHING
+    value = text[found.start() : found.end()]
     compact = "".join(value.replace("-", " ").split())
-    if (
-        is_placeholder(compact, quoted=True)
-        or len(compact) < 16
-        or not (compact.isupper() or compact.islower())
-        or len(set(compact)) < 7
-    ):
+    if is_placeholder(compact, quoted=True) or not (compact.isupper() or compact.islower()) or len(set(compact)) < 7:
         return NOTHING
-    if not any(c in "234567" for c in compact) and not is_random(compact.title(), 16) and " " in value:
-        return NOTHING
-    return (match.span("s"),)
+    return (found.span(),)
 
 
 def phrase(match: re.Match[str], text: str) -> Spans:
@@ -52,6 +50,10 @@ def codes(match: re.Match[str], text: str) -> Spans:
     return ((start + lead, start + lead + len(value)),)
 
 
+REACH: Final = 180
+SEED: Final = re.compile(
+    r"(?<![\w/.+\-=])(?:(?=[a-z \-]{0,24}[2-7])[a-z2-7]{4}(?:[ \-][a-z2-7]{4}){3,15}+|(?=[a-z]{0,30}[2-7])[a-z2-7]{16,64}+)(?![\w/+=])"
+)
 CONTEXT: Final = r"(?:2fa|two[- ]factor|mfa|totp|otp|authenticator|oathtool|google[ _-]?auth\w*|setup key|second factor|druhý faktor|dvoufaktor\w*|zwei-faktor\w*|doble factor|base32)"
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -59,10 +61,7 @@ RULES: Final[tuple[Rule, ...]] = (
         name="totp-secret",
         kind="totp-secret",
         why="Seeds of second factors are base 32, often in groups of four, and named by what they are for.",
-        pattern=re.compile(
-            CONTEXT
-            + r"[^\n]{0,80}?(?<![\w/.+\-=])(?P<s>(?=[a-z \-]{0,24}[2-7])[a-z2-7]{4}(?:[ \-][a-z2-7]{4}){3,15}|(?=[a-z]{0,30}[2-7])[a-z2-7]{16,64})(?![\w/+=])"
-        ),
+        pattern=re.compile(CONTEXT),
         gate=gate("totp otp mfa fa authenticator oathtool base factor setup google faktor dvoufaktor dvoufaktorov"),
         finds=(
             "2FA secret: ⟦{lower32:4} {lower32:4} {lower32:4} 2{lower32:3}⟧",
@@ -75,7 +74,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "google-authenticator-libpam-and-friends",
         ),
         worst="totp ",
-        validate=grouped,
+        validate=seeds,
         is_folded=True,
     ),
     Rule(
