@@ -24,7 +24,7 @@ from index.store.store import Store, open_store
 from index.text.words import WORDS_VERSION, Keys
 from sources.config.model import Config
 from sources.config.routes import routes
-from sources.config.settings import clones_folder, embed_settings
+from sources.config.settings import clones_folder, embed_settings, purges_folder
 from sources.credentials import Credentials
 from sources.redact import redact
 
@@ -256,7 +256,7 @@ def _chat_workers(config: Config, credentials: Credentials) -> "list[Worker]":
     from ingest.scrub import scrub
     from sources.config.chat import chat_settings, reader_token
 
-    settings = chat_settings(config.chat, config.bot)
+    settings = replace(chat_settings(config.chat, config.bot), orders=purges_folder(config))
     return [ChatWorker(settings, partial(open_reader, settings, reader_token(credentials)), scrub)]
 
 

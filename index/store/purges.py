@@ -1,15 +1,23 @@
 """Standing orders to forget. They outlive what they removed, and every rebuild that keeps the file."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import aiosqlite
 
 from index.model import EventId, RoomId, UserId
+from index.store.sweeps import Conditions
 
 
 @dataclass(frozen=True, slots=True)
 class PurgeRecord:
-    """Conditions are joined by "and"; None is any. Times are inclusive. `proof` is a digest of the ids that went."""
+    """Conditions are joined by "and"; None is any. Times are inclusive.
+
+    `proof` is a chain over the ids that went, in the order in which they went (rooms, times, ids): beginning with
+    nothing, each step is the BLAKE2b digest of 16 bytes over the step before and the next id. It tells nothing, and
+    whoever has the ids can check it.
+    """
 
     room: RoomId | None
     event: EventId | None
@@ -23,6 +31,15 @@ class PurgeRecord:
     removed: int = 0
     proof: str = ""
     key: int | None = None  # None: not stored yet
+
+    @property
+    def conditions(self) -> Conditions:
+        return Conditions(self.room, self.event, self.sender, self.after_ms, self.before_ms)
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What makes two records the same order."""
+        return self.conditions, self.ordered_ms, self.ordered_by
 
 
 async def add(connection: aiosqlite.Connection, purge: PurgeRecord) -> int:
@@ -56,9 +73,17 @@ async def purges(connection: aiosqlite.Connection) -> list[PurgeRecord]:
     return [PurgeRecord(*row) for row in rows]
 
 
-async def record_applied(connection: aiosqlite.Connection, key: int, *, now_ms: int, removed: int, proof: str) -> None:
-    """Adds to what was removed before. Inside a transaction."""
+async def record_removed(connection: aiosqlite.Connection, key: int, events: Sequence[EventId]) -> None:
+    """Inside the transaction that removes them."""
+    rows = list(await connection.execute_fetchall("SELECT proof FROM purge WHERE purge_key = ?", (key,)))
+    chain = bytes.fromhex(str(rows[0][0]))
+    for event in events:
+        chain = blake2b(chain + event.encode(), digest_size=16).digest()
     await connection.execute(
-        "UPDATE purge SET applied_ms = ?, removed = removed + ?, proof = ? WHERE purge_key = ?",
-        (now_ms, removed, proof, key),
+        "UPDATE purge SET removed = removed + ?, proof = ? WHERE purge_key = ?", (len(events), chain.hex(), key)
     )
+
+
+async def record_applied(connection: aiosqlite.Connection, key: int, *, now_ms: int) -> None:
+    """Nothing is left that it names. Inside a transaction."""
+    await connection.execute("UPDATE purge SET applied_ms = ? WHERE purge_key = ?", (now_ms, key))

@@ -56,40 +56,70 @@ def _places(rows: Sequence[Sequence[object]]) -> list[Place]:
     return [Place(RoomId(str(row[0])), EventId(str(row[1])), UserId(str(row[2])), int(str(row[3]))) for row in rows]
 
 
-async def matching(
-    connection: aiosqlite.Connection,
-    *,
-    room: RoomId | None = None,
-    event: EventId | None = None,
-    sender: UserId | None = None,
-    after_ms: int | None = None,
-    before_ms: int | None = None,
-    limit: int,
-) -> list[Place]:
-    """Events that meet every condition given, the times (claimed or shown) inclusive; in the order of their times.
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """How much meets a condition, and when the first and the last of it was sent; without a word of it."""
+
+    events: int
+    rooms: int
+    windows: int
+    first_ms: int | None
+    last_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Joined by "and"; None is any. Times are inclusive, and either the claimed or the shown time meets one.
 
     An edit of a message counts as the message when that one is named.
     """
-    conditions: list[str] = []
-    values: list[object] = []
-    if room is not None:
-        conditions.append("room_key = (SELECT room_key FROM room WHERE id = ?)")
-        values.append(room)
-    if event is not None:
-        conditions.append("(event = ? OR family = ?)")
-        values += [event, event]
-    if sender is not None:
-        conditions.append("person_key = (SELECT person_key FROM person WHERE id = ?)")
-        values.append(sender)
-    for name, bound, comparison in (("after", after_ms, ">="), ("before", before_ms, "<=")):
-        if bound is not None:
-            conditions.append(f"(sent_ms {comparison} ? OR claimed_ms {comparison} ?) /* {name} */")
-            values += [bound, bound]
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+
+    room: RoomId | None = None
+    event: EventId | None = None
+    sender: UserId | None = None
+    after_ms: int | None = None
+    before_ms: int | None = None
+
+    @property
+    def sql(self) -> tuple[str, list[object]]:
+        """A condition on `ledger`, with its values."""
+        parts: list[str] = []
+        values: list[object] = []
+        if self.room is not None:
+            parts.append("room_key = (SELECT room_key FROM room WHERE id = ?)")
+            values.append(self.room)
+        if self.event is not None:
+            parts.append("(event = ? OR family = ?)")
+            values += [self.event, self.event]
+        if self.sender is not None:
+            parts.append("person_key = (SELECT person_key FROM person WHERE id = ?)")
+            values.append(self.sender)
+        for bound, comparison in ((self.after_ms, ">="), (self.before_ms, "<=")):
+            if bound is not None:
+                parts.append(f"(sent_ms {comparison} ? OR claimed_ms {comparison} ?)")
+                values += [bound, bound]
+        return " AND ".join(parts) or "TRUE", values
+
+
+async def matching(connection: aiosqlite.Connection, conditions: Conditions, *, limit: int) -> list[Place]:
+    """Events that meet the conditions, in the order of rooms and times."""
+    where, values = conditions.sql
     rows = await connection.execute_fetchall(
-        f"{_PLACE}{where} ORDER BY room_key, sent_ms, event LIMIT ?", (*values, limit)
+        f"{_PLACE} WHERE {where} ORDER BY room_key, sent_ms, event LIMIT ?", (*values, limit)
     )
     return _places(list(rows))
+
+
+async def matched(connection: aiosqlite.Connection, conditions: Conditions) -> Matched:
+    where, values = conditions.sql
+    rows = list(
+        await connection.execute_fetchall(
+            "SELECT count(*), count(DISTINCT room_key), count(DISTINCT window_key), min(sent_ms), max(sent_ms)"
+            f" FROM ledger WHERE {where}",
+            values,
+        )
+    )
+    return Matched(*rows[0])
 
 
 async def older(connection: aiosqlite.Connection, room: RoomId, before_ms: int, *, limit: int) -> list[Place]:

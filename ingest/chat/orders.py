@@ -66,11 +66,9 @@ def write(folder: Path, record: PurgeRecord) -> None:
 
 def read(folder: Path) -> list[PurgeRecord]:
     """All orders, the oldest first; none without a folder. `StoreError` names a file that cannot be read."""
-    found = []
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix == _END) if folder.is_dir() else []
-        for file in files:
-            found.append(_record(file))
+        found = [_record(file) for file in files]
     except OSError as error:
         raise StoreError(f"{folder.name}: orders cannot be read: {error.strerror} (check state_dir)") from error
     return sorted(found, key=lambda record: record.ordered_ms)

@@ -55,6 +55,11 @@ def clones_folder(config: Config) -> Path:
     return config.state_dir / "clones"
 
 
+def purges_folder(config: Config) -> Path:
+    """Orders to forget. Not derived: to be kept when the rest of the folder goes."""
+    return config.state_dir / "purges"
+
+
 def repo_settings(repo: Repo, refresh: Refresh) -> "RepoSettings":
     """`timeout_s` bounds silences; the whole of a source is bounded by `source_timeout_s`."""
     from ingest.forge.repository import RepoSettings

@@ -1,0 +1,104 @@
+"""Forgetting messages by order of the host: what an order would reach, giving it, and the list of those given.
+
+No Matrix right is asked for: whoever may write the state folder of this host may order. An order is written down first
+and carried out at once when no refresh is running; otherwise the running refresh does it at its end, or the next one.
+"""
+
+import os
+import pwd
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+
+from index.errors import BusyError, ConfigError, QueryError, StoreError
+from index.model import RoomId
+from index.store import purges, rooms, sweeps
+from index.store.purges import PurgeRecord
+from index.store.store import open_store
+from index.store.sweeps import Matched
+from index.text.words import Keys
+from ingest.chat import orders
+from ingest.chat.purging import apply_purges
+from ingest.lock import write_lock
+from ingest.writing import Writer
+from sources.app import fingerprint
+from sources.config.chat import chat_settings
+from sources.config.model import Config
+from sources.config.settings import purges_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """`is_applied` False: a refresh is running, see `busy`. `is_erased` False: `readers` keep old pages alive."""
+
+    record: PurgeRecord
+    is_applied: bool
+    busy: str = ""
+    is_erased: bool = False
+    readers: tuple[int, ...] = ()
+
+
+def host_user() -> str:
+    """Who orders, as this machine knows them."""
+    try:
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        name = f"user {os.getuid()}"
+    caller = os.environ.get("SUDO_USER", "")
+    return f"{name} (by sudo: {caller[:64]})" if caller.isprintable() and caller else name
+
+
+async def room_named(config: Config, name: str) -> RoomId:
+    """From an id, or from an alias that the index knows."""
+    if name.startswith("!"):
+        return RoomId(name)
+    async with open_store(config.index_file, is_writer=False) as store:
+        known = await rooms.aliases(store.connection)
+        found = known.get(name, frozenset()) | {
+            record.id for record in await rooms.rooms(store.connection) if record.alias == name
+        }
+    if len(found) != 1:
+        problem = "no room of this name is known" if not found else "more than one room has had this name"
+        raise QueryError(f"--room {name}: {problem} (give its id, like !abc:example.org; `sources rooms` shows them)")
+    return next(iter(found))
+
+
+async def preview(config: Config, record: PurgeRecord) -> Matched:
+    """What is stored now and would go."""
+    async with open_store(config.index_file, is_writer=False) as store:
+        return await sweeps.matched(store.connection, record.conditions)
+
+
+async def give(config: Config, record: PurgeRecord) -> Purge:
+    """Write the order down, then carry it out if nobody else writes.
+
+    Windows that lose a message are searched by words alone until the next refresh embeds them.
+    """
+    if config.chat is None:
+        raise ConfigError("chat-purge: no chat is configured (set [chat])")
+    folder = purges_folder(config)
+    orders.write(folder, record)
+    settings = replace(chat_settings(config.chat, config.bot), orders=folder)
+    async with AsyncExitStack() as opened:
+        try:
+            opened.enter_context(write_lock(config.state_dir / "refresh.lock"))
+        except BusyError as busy:
+            return Purge(record, is_applied=False, busy=str(busy))
+        store = await opened.enter_async_context(open_store(config.index_file, is_writer=True))
+        made_with = await store.fingerprint() or fingerprint(config, None)
+        writer = Writer(store, made_with, Keys(made_with.languages).document_keys)
+        await apply_purges(writer, settings, time.time_ns() // 1_000_000)
+        done = [one for one in await purges.purges(store.connection) if one.identity == record.identity]
+        if not done:
+            raise StoreError(f"{store.name}: the order was written down and is not known (run `sources verify`)")
+        wiped = await store.wipe()
+    return Purge(done[0], is_applied=True, is_erased=wiped.is_done, readers=wiped.readers)
+
+
+async def given(config: Config) -> list[PurgeRecord]:
+    """Every order, the oldest first, with what became of it."""
+    found = {record.identity: record for record in orders.read(purges_folder(config))}
+    if config.index_file.exists():
+        async with open_store(config.index_file, is_writer=False) as store:
+            found |= {record.identity: record for record in await purges.purges(store.connection)}
+    return sorted(found.values(), key=lambda record: record.ordered_ms)
