@@ -17,6 +17,7 @@ NEXT_PAGE: Final = frozenset({"▶", "▶\ufe0f", "▶\ufe0e"})
 """Reactions to an answer that ask for its next page."""
 
 _FALLBACK_HEAD: Final = re.compile(r"> (?:\* )?<@[^>\n]*>")
+_MAX_TIME_MS: Final = 2**53 - 1  # federation of old rooms brings more, which nothing could store
 _MAX_READ_CHARS: Final = 70_000  # an event holds no more
 
 
@@ -78,7 +79,8 @@ def read_request(raw: RawEvent, address: Address) -> Request | None:
         return None
     if command is None:
         return None
-    return Request(event, UserId(sender), integer_at(raw, "origin_server_ts") or 0, command, thread)
+    sent_ms = max(0, min(integer_at(raw, "origin_server_ts") or 0, _MAX_TIME_MS))
+    return Request(event, UserId(sender), sent_ms, command, thread)
 
 
 def _reaction(content: JsonObject) -> Command | None:

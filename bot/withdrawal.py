@@ -72,21 +72,27 @@ class Withdrawals:
                 continue
             await self._memory.settle(given.command, "shown" if is_well else "going", unless_going=True)
 
-    async def judge_all(self) -> None:
-        """All answers by what the index holds and what each audience is now: after a refresh, a reload, a new rule."""
+    async def judge_all(self) -> bool:
+        """All answers by what the index holds and what each audience is now: after a refresh, a reload, a new rule.
+
+        False when of some not everything could be known.
+        """
+        is_complete = True
         by_listener: dict[tuple[RoomId, UserId | None], list[Given]] = {}
         for given in await self._memory.in_state("shown", "doubtful"):
             by_listener.setdefault((given.room, given.asker if given.is_direct else None), []).append(given)
         for (room, _), some in by_listener.items():
             try:
-                outside = await self._outside(room, some)
+                outside, unknown = await self._outside(room, some)
+                is_complete = is_complete and not unknown
             except MatrixError as error:
                 log.info("bot.audience_not_known", room_id=room, why=type(error).__name__)
-                outside = frozenset()
+                outside, is_complete = frozenset(), False
             missing = await self._library.missing([quote for given in some for quote in given.quotes])
             for given in some:
                 if any(quote in missing or quote.source in outside for quote in given.quotes):
                     await self._memory.settle(given.command, "going")
+        return is_complete
 
     async def carry_out(self) -> None:
         """Take back what is going. What the homeserver does not take now is tried again with the next sync."""
@@ -101,14 +107,17 @@ class Withdrawals:
                 continue
             await self._memory.settle(given.command, "gone" if is_gone else "shown")
 
-    async def _outside(self, room: RoomId, some: Sequence[Given]) -> frozenset[SourceId]:
-        """Sources of these answers that their listener may not see now. A place that is no place any more is let be."""
+    async def _outside(self, room: RoomId, some: Sequence[Given]) -> tuple[frozenset[SourceId], frozenset[SourceId]]:
+        """Sources of these answers that their listener may not see now, and those of which that is not known.
+
+        A place that is no place any more is let be.
+        """
         listener = await self._places.listener(room, some[0].asker)
         if listener is None:
-            return frozenset()
+            return frozenset(), frozenset()
         scope = await self._answers.scope(listener, some[0].asker)
-        quoted = {quote.source for given in some for quote in given.quotes}
-        return frozenset(quoted - (scope.audience.sources or frozenset()) - scope.unknown)
+        quoted = frozenset(quote.source for given in some for quote in given.quotes)
+        return quoted - (scope.audience.sources or frozenset()) - scope.unknown, quoted & scope.unknown
 
     async def _changed(self, quotes: Collection[Quote]) -> list[Quote]:
         """Those that do not read as they were quoted."""
@@ -149,7 +158,7 @@ class Withdrawals:
 
     async def _without_gone(self, known: _Page, given: Given) -> _Page:
         missing = await self._library.missing(given.quotes)
-        outside = await self._outside(given.room, [given])
+        outside, _ = await self._outside(given.room, [given])
         shown, quotes = [], []
         for hit, quoted in zip(known.page.shown, known.quotes, strict=True):
             is_gone = any(quote in missing or quote.source in outside for quote in quoted)

@@ -128,6 +128,12 @@ def test_an_arrow_on_a_message_asks_for_more() -> None:
         assert (request.command if request else None) == command
 
 
+def test_a_time_that_nothing_could_store_is_brought_into_range() -> None:
+    for claimed in (2**70, -(2**70), None, "soon", 1e300, True):
+        request = read_request(event("!search x") | {"origin_server_ts": claimed}, ADDRESS)
+        assert request is not None and 0 <= request.sent_ms < 2**53
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("!search x"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
