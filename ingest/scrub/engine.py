@@ -7,7 +7,7 @@ nothing.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,9 +45,10 @@ class Look:
 
     found: list[Finding]
     is_settled: bool
-    """Nothing more can be found: only closed rules found something, and no name is there to take another value."""
+    """Nothing more can be found: no name may take another value, and only closed rules had a match, and took it."""
     words: set[bytes]
     tried: list[int]
+    """The rules that are worth another try."""
 
 
 class Scrubber:
@@ -67,35 +68,37 @@ class Scrubber:
         text = hide_markers(text)
         low = fold(text)
         if earlier:
-            words = earlier.words
-            tried = [at for at in earlier.tried if not self.rules[at].is_closed]
+            words, tried = earlier.words, earlier.tried
         else:
             words = letter_runs(low)
             tried = self.gates.open(low, words)
         found: list[Finding] = []
-        is_settled = True
+        again = []
         for at in tried:
             rule = self.rules[at]
             before = len(found)
             if rule.is_anchored:
-                found += apply_at(rule, self.gates.places(at, low, words), text, low)
-            elif first := rule.pattern.search(low if rule.is_folded else text):
-                found += apply(rule, first, text, low)
-            is_settled = is_settled and (rule.is_closed or len(found) == before)
+                has_refused = apply_at(rule, self.gates.places(at, low, words), text, low, found)
+            else:
+                has_refused = apply(rule, text, low, found)
+            if has_refused or not rule.is_closed:
+                again.append((at, has_refused or len(found) > before))
         names = key_names(text, low, words)
         if names:
             found += self.find_by_names(names, {finding.start: finding.end for finding in found}, text, low)
         if not found:
-            return Look(found, is_settled=True, words=words, tried=tried)
+            return Look(found, is_settled=True, words=words, tried=[])
         if HOLE in text:
             found = outside_markers(found, text)
-        return Look(merge(found), is_settled=is_settled and not names, words=words, tried=tried)
+        is_settled = not names and not any(has_matched for _, has_matched in again)
+        return Look(merge(found), is_settled=is_settled, words=words, tried=[at for at, _ in again])
 
-    def find_by_names(self, names: list[KeyName], known: dict[int, int], text: str, low: str) -> Iterator[Finding]:
+    def find_by_names(self, names: list[KeyName], known: dict[int, int], text: str, low: str) -> list[Finding]:
         """The first rule that finds something beside a name has found it; a name inside a value is none.
 
         `known` is what other rules found: a value that is one of them, up to its end, need not be judged.
         """
+        found: list[Finding] = []
         at = 0
         for key in names:
             if key.start < at:
@@ -105,12 +108,12 @@ class Scrubber:
                 continue
             for rule in self.name_rules:
                 spans = rule.find(key, text, low)
-                for start, end in spans:
-                    for finding in with_rest(KINDS[key.slot], start, end, text):
-                        yield finding
-                        at = max(at, finding.end)
                 if spans:
+                    for start, end in spans:
+                        found += with_rest(KINDS[key.slot], start, end, text)
+                    at = max(at, found[-1].end)
                     break
+        return found
 
     def scrub(self, text: str) -> str:
         look = None
@@ -136,39 +139,48 @@ class Scrubber:
         return total
 
 
-def apply(rule: Rule, match: re.Match[str] | None, text: str, low: str) -> Iterator[Finding]:
-    """All finds from the first match on."""
+def apply(rule: Rule, text: str, low: str, found: list[Finding]) -> bool:
+    """Adds what the rule finds; says whether it had a match that it refused."""
     subject = low if rule.is_folded else text
     search, validate = rule.pattern.search, rule.validate
+    has_refused = False
+    match = search(subject)
     while match:
         at = match.start() + 1
-        for start, end in validate(match, text):
-            for finding in with_rest(rule.kind, start, end, text):
-                yield finding
-                at = max(at, finding.end)
+        spans = validate(match, text)
+        has_refused = has_refused or not spans
+        for start, end in spans:
+            found += with_rest(rule.kind, start, end, text)
+            at = max(at, found[-1].end)
         match = search(subject, at)
+    return has_refused
 
 
-def apply_at(rule: Rule, places: list[int], text: str, low: str) -> Iterator[Finding]:
-    """All finds that begin at one of `places`. What a match has read is not read again, whether it was one or not."""
+def apply_at(rule: Rule, places: list[int], text: str, low: str, found: list[Finding]) -> bool:
+    """The same for a rule that begins at one of `places`. What a match has read is not read again."""
     subject = low if rule.is_folded else text
+    has_refused = False
     at = 0
     for place in places:
         if place >= at and (match := rule.pattern.match(subject, place)):
             at = match.end()
-            for start, end in rule.validate(match, text):
-                yield from with_rest(rule.kind, start, end, text)
+            spans = rule.validate(match, text)
+            has_refused = has_refused or not spans
+            for start, end in spans:
+                found += with_rest(rule.kind, start, end, text)
+    return has_refused
 
 
-def with_rest(kind: str, start: int, end: int, text: str) -> Iterator[Finding]:
+def with_rest(kind: str, start: int, end: int, text: str) -> list[Finding]:
     """The find, and the further pieces of a string that goes on in the next line."""
-    yield Finding(kind, start, end)
+    found = [Finding(kind, start, end)]
     while more := CONTINUED.match(text, end):
         group = "s" if more["s"] else "t"
         if not DIGIT.search(more[group]):
-            return
+            break
         start, end = more.span(group)
-        yield Finding(kind, start, end)
+        found.append(Finding(kind, start, end))
+    return found
 
 
 def merge(found: list[Finding]) -> list[Finding]:
