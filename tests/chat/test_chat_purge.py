@@ -297,6 +297,8 @@ async def test_after_any_history_no_withdrawn_word_is_anywhere_and_every_other_i
         elif kind == "rebuild":
             for file in host.folder.glob("index.sqlite*"):
                 file.unlink()
+            # Synapse gives the answer of two minutes ago to the same question; with another filter it is another one.
+            host.set(timeline_limit=host.settings.timeline_limit - 1)
             await check(kind)
         elif kind in ("refresh", "full"):
             await check(kind)
