@@ -35,6 +35,7 @@ from tests.matrix.people import Person
 from tests.matrix.timing import FakeTime
 
 LANGUAGES = ("en",)
+KEYS = Keys(LANGUAGES)  # one for all: its dictionaries take longer to load than a refresh
 
 
 def fingerprint(scrubber: int = SCRUB_VERSION) -> Fingerprint:
@@ -91,7 +92,7 @@ class Host:
                 store,
                 Plan(workers, parallel=2, is_full=is_full),
                 fingerprint=fingerprint(self.scrubber),
-                document_keys=Keys(LANGUAGES).document_keys,
+                document_keys=KEYS.document_keys,
                 embedder=None,
             )
 
@@ -103,8 +104,7 @@ class Host:
     async def found(self, question: str) -> list[str]:
         """Texts of the windows that a search finds by words."""
         async with self.opened() as store:
-            keys = Keys(LANGUAGES)
-            searcher = Searcher(SqliteEngine(store, keys), keys, None, SearchSettings(), scrub=self.scrub)
+            searcher = Searcher(SqliteEngine(store, KEYS), KEYS, None, SearchSettings(), scrub=self.scrub)
             answer = await searcher.search([question], limit=50, mode=Mode.LEXICAL)
             chunks = await reading.chunks_by_id(store.connection, [hit.chunk for hit in answer.hits])
             return [chunk.chunk.text for chunk in chunks.values()]

@@ -92,7 +92,7 @@ async def test_a_homeserver_that_goes_away_at_any_request_leaves_a_state_that_en
             proxy.clear()
             proxy.add(Rule(dropped(), skip=allowed))
             is_done = not (await host.refresh()).failed
-            allowed += 4
+            allowed += 6
         proxy.clear()
         assert await host.dump() == await undisturbed.dump()
     assert not (await host.refresh()).has_changed
