@@ -24,8 +24,9 @@ from matrix.shape import RawEvent
 
 log = structlog.get_logger()
 
-MOST_LINES: Final = 3  # messages that one hit shows: the one that was found, and what was said to it
-_LEAST_WIDTH: Final = 40
+MOST_LINES: Final = 2
+"""Messages that one hit shows: the one that was found and, where that is short, what was said to it."""
+SHORT_CHARS: Final = 160
 _NAME_CHARS: Final = 40
 
 
@@ -76,22 +77,17 @@ class Checker:
         said = hit.messages[start : start + MOST_LINES]
         if hit.room is None or not said:
             return None
-        heard = await asyncio.gather(*(self._heard(hit.room, message) for message in said))
-        best = heard[0]
+        best = await self._heard(hit.room, said[0])
         if best is None:
             return None
-        lines: list[Line] = []
-        quotes: list[Quote] = []
-        left = WIDTH
-        for message, now in zip(said, heard, strict=True):
-            if now is None:
-                continue
-            if lines and left < _LEAST_WIDTH:
-                break
-            words = snippet(now.text, finder, width=left if lines else WIDTH)
-            lines.append(Line(self._name(now.sender), words))
-            quotes.append(Quote(hit.source, hit.chunk, message.event, now.edit))
-            left -= len(words.text)
+        lines = [Line(self._name(best.sender), snippet(best.text, finder, width=WIDTH))]
+        quotes = [Quote(hit.source, hit.chunk, said[0].event, best.edit)]
+        for message in said[1:] if len(best.text) <= SHORT_CHARS else ():
+            now = await self._heard(hit.room, message)
+            if now is not None:
+                words = snippet(now.text, finder, width=WIDTH - len(lines[0].words.text))
+                lines.append(Line(self._name(now.sender), words))
+                quotes.append(Quote(hit.source, hit.chunk, message.event, now.edit))
         link = event_link(hit.room, said[0].event, servers_of(hit.room, (message.sender for message in hit.messages)))
         place = ", ".join((self._name(best.sender), day(best.sent_ms), self._scrub(hit.title)))
         return Checked(Shown(place, link, tuple(lines), hit.is_weak), tuple(quotes))

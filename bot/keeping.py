@@ -79,6 +79,7 @@ class Keeper:
                     looked_s = time.monotonic()
                     await self._rooms.look_around()
                     await self._places.resolve()
+                    self.want_judgement()
                 await self._withdrawals.look_again()
                 await self._withdrawals.carry_out()
                 if await self._judge_if_wanted():
