@@ -171,6 +171,7 @@ HASHED: Final = re.compile(
     r"(?:sha\d{1,3}|md5|h1|blake\w{1,3})[:\-]|pbkdf2[_:]|scrypt:|argon2|bcrypt[_$]|ENC[\[(]|!vault|\$ANSIBLE_VAULT|enc:|SCRAM-SHA|AQICAH|vault:v\d",
     re.I,
 )
+CRYPTED: Final = re.compile(r"(?:^|:)\$(?:1|2[abxy]|5|6|7|y|apr1|argon2\w{0,2})\$")
 HASH_HEADS: Final = frozenset("${sSmMhHbBpPaAeEvV!")
 PUBLIC_HEADS: Final = frozenset("sSeanxyzpAM$!@#mt")
 PUBLIC_VALUE: Final = re.compile(
@@ -193,7 +194,11 @@ def is_credential(slot: Slot, value: Value, *, name: str, sign: str) -> bool:
         return False
     if slot is not Slot.PASSWORD and not is_drawn(slot, value, name, sign):
         return False
-    if (text[0] in HASH_HEADS and HASHED.match(text)) or (text[0] in PUBLIC_HEADS and PUBLIC_VALUE.match(text)):
+    if (
+        (text[0] in HASH_HEADS and HASHED.match(text))
+        or ("$" in text and CRYPTED.search(text))
+        or (text[0] in PUBLIC_HEADS and PUBLIC_VALUE.match(text))
+    ):
         return False
     if is_placeholder(text, quoted=value.quoted):
         return False
