@@ -31,7 +31,7 @@ def chat_settings(chat: Chat, bot: Bot | None = None) -> ChatSettings:
         visibilities=frozenset(map(Visibility, chat.history)),
         refuses_encrypted=chat.encrypted_rooms == "refuse",
         keeps_notices=chat.notices,
-        service_users=frozenset(map(UserId, chat.service_accounts)),
+        service_users=frozenset(map(UserId, (*chat.service_accounts, *own))),
         puppets=chat.puppets,
         erased_users=tuple(map(UserId, chat.erased_users)),
         grace_ms=chat.grace_ms,
