@@ -20,7 +20,7 @@ MEASURE: Final = re.compile(
 )
 ORDINAL: Final = re.compile(r"\d+(?:st|nd|rd|th)|[A-Za-z]\d{1,2}|\d[A-Za-z]{1,2}")
 TECHNICAL: Final = re.compile(
-    r"(?:xoauth|sha|md|aes|rsa|ripemd|blake|crc|hmac|pbkdf|base|utf|ucs|iso|rfc|oauth|argon|bcrypt|scrypt|ed|x|curve|secp|ipv|"
+    r"(?:fips|nist|sp|ansi|iec|din|cis|pci|soc|asvs|ecma|ieee|xoauth|sha|md|aes|rsa|ripemd|blake|crc|hmac|pbkdf|base|utf|ucs|iso|rfc|oauth|argon|bcrypt|scrypt|ed|x|curve|secp|ipv|"
     r"http|tls|ssl|smbv|ntlmv|lm|mysql|python|php|perl|java|node|ubuntu|debian|fedora|centos|rhel|win|windows|kde|gnome|"
     r"ext|usb|mp|h|vp|p|pkcs|x86_|amd|arm|i|qt|gtk|wpa|wep|wlan|eth|wlp|enp|tty|vt|sd|hd|md|nvme|room|page|level|issue|"
     r"bug|cve|pr|mw|rev|build|step|part|phase|option|version|release|user|host|server|node|db|vm|ip|utf-|iso-|sha-|wpa-|"

@@ -24,23 +24,27 @@ def authorization(match: re.Match[str], text: str) -> Spans:
     value = text[match.start("s") : match.end("s")].rstrip(".,:;")
     scheme = match[0][:6]
     end = match.start("s") + len(value)
-    if (
-        is_placeholder(value, quoted=True)
-        or value.startswith(("/", "=", ":", "%"))
-        or text[end : end + 1] in ("(", "$", "{")
-        or is_technical(value)
-    ):
+    if value.startswith(("/", "=", ":", "%")) or text[end : end + 1] in ("(", "$", "{"):
         return NOTHING
     if scheme.startswith("basic"):
-        return ((match.start("s"), end),) if is_basic(value, text, match.start()) else NOTHING
-    named = re.search(
-        r"authori[sz]ation|auth[\"']?\s{0,3}[:=]|-H\s|header", text[max(0, match.start() - 40) : match.start()], re.I
-    )
-    if scheme.startswith("bearer"):
-        good = is_random(value, 12 if named else 20) or (bool(named) and len(value) >= 8 and not value.isalpha())
+        good = is_basic(value, text, match.start())
     else:
-        good = bool(named) and is_random(value, 12)
-    return ((match.start("s"), end),) if good else NOTHING
+        good = is_scheme_token(value, text, match.start(), is_bearer=scheme.startswith("bearer"))
+    if not good or is_placeholder(value, quoted=True) or is_technical(value):
+        return NOTHING
+    return ((match.start("s"), end),)
+
+
+def is_scheme_token(value: str, text: str, start: int, *, is_bearer: bool) -> bool:
+    """After "bearer" much will do in a header, only what was drawn elsewhere; other schemes are words outside of one."""
+    is_drawn = is_random(value, 12)
+    if not is_drawn and (len(value) < 8 or value.isalpha() or not is_bearer):
+        return False
+    is_named = bool(NAMED.search(text, max(0, start - 40), start))
+    return is_named if not is_bearer else is_named or is_random(value, 20)
+
+
+NAMED: Final = re.compile(r"authori[sz]ation|auth[\"']?\s{0,3}[:=]|-H\s|header", re.I)
 
 
 def is_basic(value: str, text: str, start: int) -> bool:

@@ -114,7 +114,7 @@ def tells(key: KeyName, value: Value, *, is_sure: bool, says_is: bool) -> bool:
     if any(c in text for c in "/{}()") or not (is_sure or is_strong(text) or is_random(text, 12)):
         return False
     numbered = NUMBERED.fullmatch(text)
-    return not numbered or text.count("-") >= 2 or len(numbered["digits"]) >= (3 if is_sure else 4)
+    return not numbered or text.count("-") >= 2 or len(numbered["digits"]) >= 3
 
 
 PHRASE: Final = re.compile(

@@ -17,6 +17,8 @@ FUNCTION_WORDS: Final = frozenset(
 def seeds(match: re.Match[str], text: str) -> Spans:
     """The first seed that follows on the line, within reach of the words that say so."""
     low = match.string
+    if not SEED_DIGIT.search(low, match.end(), match.end() + REACH):
+        return NOTHING
     line_end = low.find("\n", match.end(), match.end() + REACH)
     found = SEED.search(low, match.end(), line_end if line_end >= 0 else match.end() + REACH)
     if not found:
@@ -50,7 +52,8 @@ def codes(match: re.Match[str], text: str) -> Spans:
     return ((start + lead, start + lead + len(value)),)
 
 
-REACH: Final = 180
+REACH: Final = 160
+SEED_DIGIT: Final = re.compile("[2-7]")
 SEED: Final = re.compile(
     r"(?<![\w/.+\-=])(?:(?=[a-z \-]{0,24}[2-7])[a-z2-7]{4}(?:[ \-][a-z2-7]{4}){3,15}+|(?=[a-z]{0,30}[2-7])[a-z2-7]{16,64}+)(?![\w/+=])"
 )
