@@ -182,11 +182,21 @@ class Bot:
         changes = changes_in(_updates(eye, batch), events)
         news = News(list(taken), echoes_in(events, self._me.user), changes.gone, changes.edited, changes.unclear)
         fresh = await self._memory.take(eye.user, batch.next_batch, news, now_ms=now_ms())
-        moved = {text_at(event, "state_key") for event in events if text_at(event, "type") == "m.room.member"}
-        if moved and moved & await self._memory.direct_askers():
+        if await self._moves_a_direct_chat(batch):
             self._keeper.want_judgement()
         self._keeper.wake()
         return fresh
+
+    async def _moves_a_direct_chat(self, batch: SyncBatch) -> bool:
+        """Whether somebody came into one, or an asker of one came or went anywhere."""
+        moved = {
+            (update.room, text_at(event, "state_key"))
+            for update in batch.joined
+            for event in update.timeline
+            if text_at(event, "type") == "m.room.member"
+        }
+        askers, rooms = await self._memory.direct_chats() if moved else (frozenset(), frozenset())
+        return any(room in rooms or user in askers for room, user in moved)
 
     def _request(self, event: RawEvent) -> Request | None:
         request = read_request(event, self._address)

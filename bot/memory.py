@@ -205,10 +205,10 @@ class Memory:
             for command, room, asker, is_direct, event in rows
         ]
 
-    async def direct_askers(self) -> frozenset[UserId]:
-        """People with answers of a direct chat that could be withdrawn."""
-        rows = await self._rows(f"SELECT DISTINCT asker FROM answer WHERE is_direct AND {_LIVE}")
-        return frozenset(UserId(row[0]) for row in rows)
+    async def direct_chats(self) -> tuple[frozenset[UserId], frozenset[RoomId]]:
+        """Askers and rooms of direct chats that hold answers which could be withdrawn."""
+        rows = await self._rows(f"SELECT DISTINCT asker, room FROM answer WHERE is_direct AND {_LIVE}")
+        return frozenset(UserId(row[0]) for row in rows), frozenset(RoomId(row[1]) for row in rows)
 
     async def tidy(self, *, now_ms: int, answers_kept_ms: int) -> None:
         """Forget what can matter no more."""

@@ -22,6 +22,7 @@ from matrix.shape import JsonObject, RawEvent, text_at
 
 log = structlog.get_logger()
 
+MOST_KEPT: Final = 50_000
 KEPT_S: Final = 600.0
 """Resolved state can change without a word in any sync: nothing is believed for longer."""
 PARALLEL: Final = 8
@@ -135,6 +136,8 @@ class Rooms:
             if not seeing:
                 raise UnavailableError(f"{room}: nobody of us is in that room any more")
             content = await seeing[0].reader.state_content(room, kind, key)
+        if len(self._known) >= MOST_KEPT:
+            self._known.clear()
         if forgotten == self._forgotten:  # else what was asked may have been answered before the change
             self._known[fact] = (now_s, content)
         return content

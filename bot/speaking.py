@@ -92,11 +92,8 @@ class Speaker:
             return Spoken(remedy(error, prefix))
 
     async def _wait_for_beat(self, began_s: float) -> None:
-        """Answers leave at full beats after the question, so that their time tells nothing of what is not shown."""
-        beat_s = self._places.settings.beat_s
-        if beat_s > 0:
-            passed_s = asyncio.get_running_loop().time() - began_s
-            await self._sleep(max(0.0, math.ceil(passed_s / beat_s) * beat_s - passed_s))
+        passed_s = asyncio.get_running_loop().time() - began_s
+        await self._sleep(until_beat_s(passed_s, self._places.settings.beat_s))
 
     async def _send(self, taken: Taken, request: Request, spoken: Spoken) -> EventId | None:
         """None when it was not taken: a refusal ends the command, an outage leaves it for the next try."""
@@ -111,6 +108,11 @@ class Speaker:
         except UnavailableError as error:
             log.warning("bot.answer_not_taken", event_id=taken.event, room_id=taken.room, why=type(error).__name__)
         return None
+
+
+def until_beat_s(passed_s: float, beat_s: float) -> float:
+    """Answers leave at full beats after the question, so that their time tells nothing of what is not shown."""
+    return max(0.0, max(1, math.ceil(passed_s / beat_s)) * beat_s - passed_s) if beat_s > 0 else 0.0
 
 
 def _flat(spoken: Spoken) -> tuple[Quote, ...]:

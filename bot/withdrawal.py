@@ -110,13 +110,14 @@ class Withdrawals:
     async def _outside(self, room: RoomId, some: Sequence[Given]) -> tuple[frozenset[SourceId], frozenset[SourceId]]:
         """Sources of these answers that their listener may not see now, and those of which that is not known.
 
-        A place that is no place any more is let be.
+        A room that is not permitted any more is let be. A direct chat that somebody else came into is none any more.
         """
+        quoted = frozenset(quote.source for given in some for quote in given.quotes)
         listener = await self._places.listener(room, some[0].asker)
         if listener is None:
-            return frozenset(), frozenset()
+            is_over = some[0].is_direct and self._places.settings.direct is not None
+            return quoted if is_over else frozenset(), frozenset()
         scope = await self._answers.scope(listener, some[0].asker)
-        quoted = frozenset(quote.source for given in some for quote in given.quotes)
         return quoted - (scope.audience.sources or frozenset()) - scope.unknown, quoted & scope.unknown
 
     async def _changed(self, quotes: Collection[Quote]) -> list[Quote]:

@@ -148,8 +148,14 @@ async def test_a_direct_chat_is_one_only_while_nobody_else_is_in_it(town: Town, 
         assert await town.answers_to(direct, asked) == [], "direct chats are off unless the host wants them"
     town.set_bot(direct=True)
     async with town.bot_running():
-        assert text in (await town.ask(alice, direct, f"!search {text}"))["body"]
+        answer = await town.answer(direct, await alice.say(direct, f"!search {text}"))
+        assert text in answer["content"]["body"]
         await alice.invite(direct, bob)
+
+        async def is_taken_back() -> bool:
+            return not (await town.bot.event(direct, answer["event_id"]))["content"]
+
+        await town.until(is_taken_back)
         asked = await alice.say(direct, f"!search {text}")
         await town.silence(alice, direct, witness)
         assert await town.answers_to(direct, asked) == []

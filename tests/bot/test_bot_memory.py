@@ -101,9 +101,9 @@ async def test_a_message_that_goes_while_its_quote_is_being_sent_takes_the_answe
 
 async def test_only_direct_chats_have_askers_whose_rooms_matter(memory: Memory) -> None:
     await memory.intend(given("$one", quote("$x")), now_ms=1)
-    assert await memory.direct_askers() == frozenset()
+    assert await memory.direct_chats() == (frozenset(), frozenset())
     await memory.intend(given("$two", quote("$x"), is_direct=True), now_ms=1)
-    assert await memory.direct_askers() == {ALICE}
+    assert await memory.direct_chats() == ({ALICE}, {ROOM})
 
 
 async def test_it_does_not_grow_for_ever(memory: Memory) -> None:
