@@ -6,7 +6,6 @@ run inside `Store.transaction`. All text was scrubbed before it came here.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from json import dumps, loads
 from typing import Final
 
@@ -234,15 +233,6 @@ async def window_of(connection: aiosqlite.Connection, room: RoomId, event: Event
     return EventId(rows[0][0]) if rows else None
 
 
-async def window_members(connection: aiosqlite.Connection, room_key: int, window: EventId) -> list[EventId]:
-    rows = await connection.execute_fetchall(
-        "SELECT event FROM ledger WHERE window_key = (SELECT window_key FROM chat_window WHERE room_key = ? AND id = ?)"
-        " ORDER BY position, event",
-        (room_key, window),
-    )
-    return [EventId(row[0]) for row in rows]
-
-
 async def open_windows(
     connection: aiosqlite.Connection, room_key: int, lanes: Collection[str]
 ) -> dict[str, WindowRecord]:
@@ -271,53 +261,3 @@ async def resize_window(connection: aiosqlite.Connection, room_key: int, window:
     await connection.execute(
         "UPDATE chat_window SET size_bytes = ? WHERE room_key = ? AND id = ?", (size_bytes, room_key, window)
     )
-
-
-async def tombstones(
-    connection: aiosqlite.Connection, room_key: int, events: Collection[EventId]
-) -> frozenset[EventId]:
-    """Which of these must stay gone."""
-    rows = await connection.execute_fetchall(
-        "SELECT event FROM tombstone WHERE room_key = ? AND event IN (SELECT value FROM json_each(?))",
-        (room_key, dumps(sorted(events))),
-    )
-    return frozenset(EventId(row[0]) for row in rows)
-
-
-async def bury(connection: aiosqlite.Connection, room_key: int, graves: Iterable[tuple[EventId, str]]) -> None:
-    """Event and why."""
-    await connection.executemany(
-        "INSERT OR IGNORE INTO tombstone(room_key, event, why) VALUES (?, ?, ?)",
-        [(room_key, event, why) for event, why in graves],
-    )
-
-
-async def skip(connection: aiosqlite.Connection, room_key: int, skipped: Iterable[tuple[EventId, str, bool]]) -> None:
-    """Count events that are not kept, each once: id, reason, and whether the id itself is to be shown."""
-    await connection.executemany(
-        "INSERT OR IGNORE INTO skipped_event(room_key, digest, reason, event) VALUES (?, ?, ?, ?)",
-        [(room_key, _digest(event), reason, event if is_shown else None) for event, reason, is_shown in skipped],
-    )
-
-
-def _digest(event: EventId) -> int:
-    return int.from_bytes(blake2b(event.encode(), digest_size=8).digest(), "big", signed=True)
-
-
-async def known(
-    connection: aiosqlite.Connection, room_key: int, events: Collection[EventId], *, counts_waiting: bool = False
-) -> frozenset[EventId]:
-    """Which of these events were met before. Those that wait for a gap do not tell where it ends."""
-    ids = dumps(sorted(events))
-    rows = await connection.execute_fetchall(
-        "SELECT event FROM ledger WHERE room_key = ?1 AND (?3 OR NOT is_waiting)"
-        " AND event IN (SELECT value FROM json_each(?2))"
-        " UNION SELECT event FROM tombstone WHERE room_key = ?1 AND event IN (SELECT value FROM json_each(?2))",
-        (room_key, ids, counts_waiting),
-    )
-    digests = {_digest(event): event for event in events}
-    skipped = await connection.execute_fetchall(
-        "SELECT digest FROM skipped_event WHERE room_key = ? AND digest IN (SELECT value FROM json_each(?))",
-        (room_key, dumps(sorted(digests))),
-    )
-    return frozenset(EventId(row[0]) for row in rows) | {digests[row[0]] for row in skipped}

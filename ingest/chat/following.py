@@ -14,7 +14,7 @@ import structlog
 
 from index.errors import SourcesError
 from index.model import RoomId
-from index.store import ledger
+from index.store import met
 from index.store import rooms as room_store
 from index.store.rooms import DONE, NEW, Gap, UnknownStretch
 from ingest.chat import admission
@@ -205,7 +205,7 @@ async def _store_timeline(run: Run, room: Room, update: RoomUpdate, next_batch: 
                 is_thorough=update.prev_batch is None and not record.is_federated,
             )
             await room_store.save_gap(connection, gap)
-        await ledger.skip(connection, key, sifted.skipped)
+        await met.skip(connection, key, sifted.skipped)
         changes = await store_arrivals(batch, run.shelf(after), sifted.arrivals)
     run.rooms[room.id] = after
     run.count(room, sifted, odd=update.odd, forged=changes.forged)
@@ -225,8 +225,8 @@ async def _was_stored(run: Run, room: Room, update: RoomUpdate) -> bool:
     if not any(gap.until == run.since for gap in await room_store.gaps(connection, room.id)):
         return False
     key = await room_store.room_key(connection, room.id)
-    met = signs_among(update.timeline, run.sieve(room)).met
-    return key is not None and bool(await ledger.known(connection, key, met, counts_waiting=True))
+    events = signs_among(update.timeline, run.sieve(room)).met
+    return key is not None and bool(await met.known(connection, key, events, counts_waiting=True))
 
 
 def _visibility_before(room: Room, update: RoomUpdate) -> Visibility:

@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 
 from index.model import EventId
-from index.store import ledger
+from index.store import ledger, met
 from index.store import rooms as room_store
 from index.store.rooms import DONE, NEW, READING, REFUSED, WALKING, Gap, UnknownStretch
 from ingest.chat import admission
@@ -111,7 +111,7 @@ async def _read_forward(run: Run, room: Room) -> bool:
         async with run.batch(room) as batch:
             connection = batch.store.connection
             key = await room_store.save_room(connection, room.record)
-            await ledger.skip(connection, key, sifted.skipped)
+            await met.skip(connection, key, sifted.skipped)
             changes = await store_arrivals(batch, run.shelf(room), sifted.arrivals)
             await _note_unknown(run, room, batch, stretch.unknown)
             if overlap is not None:
@@ -173,7 +173,7 @@ async def _fill(run: Run, room: Room, gap: Gap) -> bool:
         async with run.batch(room) as batch:
             connection = batch.store.connection
             key = await room_store.room_key(connection, room.id) or 0
-            known = _run_of_known(gap.known, sifted.met, await ledger.known(connection, key, sifted.met), run)
+            known = _run_of_known(gap.known, sifted.met, await met.known(connection, key, sifted.met), run)
             is_closed = stretch.page.end is None or (known >= run.settings.known_run and not gap.is_thorough)
             gap = replace(
                 gap,
@@ -184,7 +184,7 @@ async def _fill(run: Run, room: Room, gap: Gap) -> bool:
                 last_event=sifted.last_event or gap.last_event,
                 last_ms=gap.last_ms if sifted.last_ms is None else sifted.last_ms,
             )
-            await ledger.skip(connection, key, sifted.skipped)
+            await met.skip(connection, key, sifted.skipped)
             changes = await store_arrivals(batch, run.shelf(room), sifted.arrivals)
             await _note_unknown(run, room, batch, stretch.unknown)
             if is_closed:

@@ -13,7 +13,7 @@ from typing import Final
 
 from index.errors import StoreError
 from index.model import EventId, RoomId, UserId
-from index.store import ledger
+from index.store import ledger, met
 from index.store.rooms import room_key
 from ingest.chat.events import Pruned
 from ingest.chat.ledger import Arrival, Changes, LedgerRow, LedgerView, Rules, Why, current, plan, touched_by, utterance
@@ -48,14 +48,14 @@ async def store_arrivals(
     ids = touched_by(arrivals)
     view = LedgerView(
         ledger_rows(await ledger.families(connection, key, ids), shelf.room),
-        await ledger.tombstones(connection, key, ids),
+        await met.tombstones(connection, key, ids),
     )
     changes = plan(arrivals, view, shelf.rules)
     is_held_up = await ledger.is_held_up(connection, key)
     await ledger.delete(connection, key, changes.deleted)
     await ledger.put(connection, key, [message_record(row) for row in changes.put], is_waiting=is_held_up)
     if buries:
-        await ledger.bury(connection, key, [(grave.event, (why or grave.why).value) for grave in changes.tombstones])
+        await met.bury(connection, key, [(grave.event, (why or grave.why).value) for grave in changes.tombstones])
     stale = set(changes.stale_windows)
     if not is_held_up:
         rows = {**view.rows, **{row.event: row for row in changes.put}}

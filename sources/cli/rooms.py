@@ -22,7 +22,8 @@ _COLOURS = {"refused": "yellow", "hidden": "red", "reading": "cyan"}
 def command(invocation: Invocation) -> int:
     """Show every joined room: read or refused, why, and how far.
 
-    As of the last refresh, with counts and with the stretches of history that could not be read. docs/chat.md says what each reason means.
+    As of the last refresh, with counts and with the stretches of history that could not be read. docs/chat.md says what
+    each reason means.
     """
     found = asyncio.run(room_statuses(invocation.config))
     if invocation.as_json:

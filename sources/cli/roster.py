@@ -20,8 +20,9 @@ from sources.roster import Move, Roster, read_list, run
 def command(invocation: Invocation, list_file: Path, *, applies: bool, keeps_others: bool) -> int:
     """Bring the reader account into the rooms of a list, and out of others.
 
-    Shows what it would join and leave to match LIST; `--apply` does it. LIST holds ids or aliases, one a line; lines that begin with // are for people. No other command joins or leaves.
-    Exit code 1 says that something is still to be done, or could not be.
+    Shows what it would join and leave to match LIST; `--apply` does it. LIST holds ids or aliases, one a line; lines
+    that begin with // are for people. No other command joins or leaves. Exit code 1 says that something is still to be
+    done, or could not be.
     """
     names = read_list(list_file)
     roster = run(invocation.config, invocation.credentials, names, applies=applies, keeps_others=keeps_others)
