@@ -184,7 +184,6 @@ VARIABLE: Final = re.compile(
 )
 NESTED: Final = re.compile(r"([A-Za-z_][\w.\-]{1,40}+)[=:]")
 TOKENISH: Final = re.compile(r"[\w.+/=~\-:|!$%*^@#&?,]+")
-SENTENCE: Final = re.compile(r"[ \t]+[^\W\d_]{2,}")
 
 
 def is_credential(slot: Slot, value: Value, *, name: str, sign: str) -> bool:

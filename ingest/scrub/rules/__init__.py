@@ -12,11 +12,14 @@ from ingest.scrub.rules import (
     forges,
     generic,
     headers,
+    logins,
     matrix,
     prose,
     seeds,
     services,
+    statements,
     urls,
+    webhooks,
 )
 
 FAMILIES: Final[tuple[tuple[str, tuple[Rule | NameRule, ...]], ...]] = (
@@ -26,12 +29,15 @@ FAMILIES: Final[tuple[tuple[str, tuple[Rule | NameRule, ...]], ...]] = (
     ("Clouds and infrastructure", clouds.RULES),
     ("Chat and workplaces", chats.RULES),
     ("Payment, mail, AI, monitoring", services.RULES),
+    ("Webhooks and secret addresses", webhooks.RULES),
     ("Addresses", urls.RULES),
     ("Headers", headers.RULES),
     ("Seeds", seeds.RULES),
     ("Tokens of any service", generic.RULES),
     ("Command lines", commands.RULES),
+    ("Statements and calls", statements.RULES),
     ("Assignments", assignments.RULES),
     ("Sentences", prose.RULES),
+    ("Logins", logins.RULES),
 )
 RULES: Final = tuple(rule for _, rules in FAMILIES for rule in rules)

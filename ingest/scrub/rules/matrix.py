@@ -11,8 +11,6 @@ from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.rules.shape import START, checked, not_placeholder, token
 from ingest.scrub.shapes import is_random
 
-GROUPED: Final = re.compile(r"Es[TU][1-9A-HJ-NP-Za-km-z](?:[ \t\u00a0]{1,3}[1-9A-HJ-NP-Za-km-z]{1,4}){5,11}")
-
 
 def recovery_key(match: re.Match[str], text: str) -> Spans:
     """All that are whole have a good parity; one with a wrong character is a secret if its length is right."""

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from ingest.scrub.keywords import KeyName
-from ingest.scrub.model import NOTHING, NameRule, Rule, Spans, gate
+from ingest.scrub.model import NOTHING, NameRule, Rule, Spans
 from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.shapes import INNER_SIGNS, is_random, is_technical, looks_chosen
@@ -42,7 +42,6 @@ TELLING: Final = re.compile(
 ADJACENT: Final = re.compile(
     r"[ \t]{1,12}(?=[\"'`„“«*\w])|[ \t]{0,12}(?:\r?\n){1,2}[ \t>]{0,6}(?=\S+[ \t]{0,12}(?:\r?\n|$))"
 )
-OF_WHAT: Final = re.compile(r"['’]s?[ \t]{1,12}$|['’]s[ \t]{1,12}")
 LOOSE_VERBS: Final = frozenset("a e on to as na auf si son sea van var er zu now set".split())
 """Words that say "is" in one language, or "to" as in "set to", and anything at all in another."""
 PLAIN_VERBS: Final = frozenset(
@@ -200,44 +199,6 @@ def named_after(key: KeyName, text: str, low: str) -> Spans:
     return ((value.start, value.end),) if good else NOTHING
 
 
-LOGINS: Final = (
-    r"creds?|credentials?|logins?|log-in|account|user(?:name)?(?:[ /]{1,3}(?:and|und|a|y|et)?[ ]?pass(?:word)?)?|přihlašovací údaje|přihlášení|přístup[y]?|údaje|login údaje|zugangsdaten|zugang|anmeldedaten|benutzer|"
-    r"acceso|credenciales|accès|identifiants?|wi-?fi|wlan|accesso|credenziali|acesso|credenciais|dane logowania|dostęp|inloggning|inloggegevens|доступ[ы]?|логин|учётка|учетка|uživatel|usuario|access"
-)
-
-
-def pair(match: re.Match[str], text: str) -> Spans:
-    value = read_value(text, match.end())
-    if (
-        not value
-        or NESTED.match(value.text)
-        or (value.quoted and not looks_chosen(value.text))
-        or is_placeholder(value.text)
-    ):
-        return NOTHING
-    good = (
-        looks_chosen(value.text, 5)
-        and not re.fullmatch(r"[\w.\-]+\.[a-z]{2,6}|\d+[\w:.]*", value.text)
-        and "/" not in value.text
-        and is_credential(Slot.PASSWORD, value, name="", sign="is")
-    )
-    return (whole(value, text, Slot.PASSWORD),) if good else NOTHING
-
-
-def known_user(match: re.Match[str], text: str) -> Spans:
-    """`root / X`: a user that every system has, and after it nothing but a value that was chosen."""
-    if match.start() and (text[match.start() - 1].isalnum() or text[match.start() - 1] in "/.:@-=_"):
-        return NOTHING
-    value = read_value(text, match.end())
-    if not value or NESTED.match(value.text) or "/" in value.text or not is_strong(value.text):
-        return NOTHING
-    if re.fullmatch(r"[\w.\-]+\.[A-Za-z]{1,6}", value.text) or not is_credential(
-        Slot.PASSWORD, value, name="", sign="is"
-    ):
-        return NOTHING
-    return (whole(value, text, Slot.PASSWORD),)
-
-
 RULES: Final[tuple[Rule | NameRule, ...]] = (
     NameRule(
         name="told-in-a-sentence",
@@ -296,63 +257,5 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
         ),
         worst=" is the ",
         find=named_after,
-    ),
-    Rule(
-        name="user-and-password",
-        kind="password",
-        why="`creds: admin/X`, `login: jana / X`: two values behind one word.",
-        pattern=re.compile(
-            rf"(?<![a-z0-9_\-/.@])(?:{LOGINS})(?:{BLANKS}[^\s:=]{{1,20}}){{0,4}}?[ \t]?(?:[:=：]|->|→|is|are|je|jsou)(?:{BLANKS})?[\"'`*]{{0,2}}[\w.+@\-]{{1,40}}[\"'`*]{{0,2}}[ \t]?[/:|,][ \t]?(?=[^\s\-]\S{{4}})"
-        ),
-        gate=gate(
-            "cred creds wifi wlan fi credential credentials login logins account user username zugangsdaten zugang anmeldedaten benutzer acceso credenciales identifiants identifiant accesso credenziali acesso credenciais dane logowania "
-            "inloggning inloggegevens usuario access daje",
-            "údaje",
-            "přihl",
-            "přístup",
-            "accès",
-            "dostęp",
-            "доступ",
-            "логин",
-            "учётка",
-            "учетка",
-            "uživatel",
-        ),
-        finds=(
-            "creds: admin/⟦{chosen}⟧",
-            "login: jana / ⟦{chosen}⟧",
-            "přihlašovací údaje: admin / ⟦{chosen}⟧",
-            "Zugangsdaten: admin:⟦{chosen}⟧",
-        ),
-        leaves=(
-            "login: everyone with an account",
-            "credentials: see the runbook",
-            "account: team/app2",
-            "credentials: 'same-origin'",
-            "login: use your university account",
-        ),
-        worst="login: a",
-        validate=pair,
-        is_folded=True,
-    ),
-    Rule(
-        name="known-user-and-password",
-        kind="password",
-        why="`root / X`, `admin:X`, `login jana / X`: no key word at all.",
-        pattern=re.compile(
-            r"(?:(?:root|admin|administrator)(?:[ ]/[ ]|:(?=[^\s:/0-9]))|(?:postgres|sysadmin|superuser|ubuntu|guest)[ ]/[ ]|(?:login|user|account)[ ][\w.@\-]{1,40}[ ]/[ ])(?=\S{7})"
-        ),
-        gate=gate("root admin administrator postgres sysadmin superuser ubuntu guest login user account"),
-        finds=("root / ⟦{chosen}⟧", "admin:⟦{chosen}⟧", "login jana / ⟦{chosen}⟧"),
-        leaves=(
-            "root:x:0:0:root:/root:/bin/bash",
-            "admin/dashboard2.html",
-            "login jana / see the handbook",
-            "admin:2FA is on",
-        ),
-        worst="admin:",
-        validate=known_user,
-        is_anchored=True,
-        is_folded=True,
     ),
 )

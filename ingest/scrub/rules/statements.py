@@ -1,0 +1,130 @@
+"""Statements and calls that hold a password at a fixed place: SQL, netrc, login calls, PowerShell, network devices."""
+
+# ruff: noqa: E501  (patterns and word lists read better unbroken)
+
+import re
+from typing import Final
+
+from ingest.scrub.model import NOTHING, Rule, Spans, gate
+from ingest.scrub.placeholders import is_placeholder
+from ingest.scrub.shapes import looks_chosen
+
+
+def sql(match: re.Match[str], text: str) -> Spans:
+    value = text[match.start("s") : match.end("s")]
+    if is_placeholder(value, quoted=True) or re.match(r"(?:md5[0-9a-f]{32}|\*[0-9A-F]{40}|SCRAM-SHA)", value):
+        return NOTHING
+    return (match.span("s"),)
+
+
+def either(match: re.Match[str], text: str) -> Spans:
+    group = "s" if match["s"] else "o"
+    value = match[group]
+    if is_placeholder(value, quoted=True) or value in ("public", "private", "default") or not looks_chosen(value, 4):
+        return NOTHING
+    return (match.span(group),)
+
+
+def netrc(match: re.Match[str], text: str) -> Spans:
+    value = match["s"].rstrip(",;")
+    if is_placeholder(value) or len(value) < 3:
+        return NOTHING
+    return ((match.start("s"), match.start("s") + len(value)),)
+
+
+def call(match: re.Match[str], text: str) -> Spans:
+    value = match["s"]
+    if is_placeholder(value, quoted=True) or len(value) < 4:
+        return NOTHING
+    return (match.span("s"),)
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        name="sql-password",
+        kind="password",
+        why="Statements that set a password.",
+        pattern=re.compile(
+            r"(?:identified[ \t]{1,8}(?:with[ \t]{1,8}[\w'\"]{1,40}[ \t]{1,8})?(?:by|as)(?:[ \t]{1,8}password)?|password(?:[ \t]{0,8}[(=]|[ \t]{1,8}for[ \t]{1,8}\S{1,60}[ \t]{0,8}=|(?=[ \t])))"
+            r"[ \t]{0,8}n?(?:password\()?['\"](?P<s>[^'\"\r\n]{3,128})['\"]"
+        ),
+        gate=gate("identified password"),
+        finds=(
+            "GRANT ALL ON app.* TO 'app'@'%' IDENTIFIED BY '⟦{chosen}⟧';",
+            "ALTER USER app WITH PASSWORD '⟦{alnum:18}⟧';",
+            "CREATE LOGIN web WITH PASSWORD = '⟦{chosen}⟧'",
+        ),
+        leaves=("ALTER USER app WITH PASSWORD '<password>';", "IDENTIFIED BY 'password'"),
+        worst="identified by ",
+        validate=sql,
+        is_anchored=True,
+        is_folded=True,
+    ),
+    Rule(
+        name="netrc",
+        kind="password",
+        why="Lines of ~/.netrc, for curl, git and ftp.",
+        pattern=re.compile(
+            r"(?<!\w)login[ \t\r\n]{1,8}(?P<user>[^\s\"']{1,80})[ \t\r\n]{1,8}password[ \t]{1,8}(?P<s>[^\s\"'`<>‹›]{3,256})"
+        ),
+        gate=gate("login"),
+        finds=("machine files.example.org login jana password ⟦{weak}⟧",),
+        leaves=("machine git.example.org login <user> password <token>",),
+        worst="login a ",
+        validate=netrc,
+        is_anchored=True,
+    ),
+    Rule(
+        name="auth-call",
+        kind="password",
+        why="Pairs of user and password in code: requests, HTTPBasicAuth, usernamePassword, login calls.",
+        pattern=re.compile(
+            r"(?:auth\s{0,2}=\s{0,2}\(|BasicAuth\(|basic_?auth\(|setBasicAuth\(|SetBasicAuth\(|PasswordAuthentication\(|PasswordCredentials?\(|NetworkCredential\(|\.(?:login|authenticate|logIn|signIn|auth)\(|(?:mysqli?_connect|pg_connect|oci_connect|getConnection|new PDO|new mysqli|createConnection|mysql_real_connect)\(\s{0,4}[^(),\n]{1,120},)\s{0,4}[burf]?[\"'][^\"'\n]{1,80}[\"']\s{0,4},\s{0,4}[burf]?[\"'](?P<s>[^\"'\n]{3,128})[\"']"
+        ),
+        gate=gate(
+            "auth basicauth httpbasicauth setbasicauth passwordauthentication credential credentials networkcredential passwordcredential passwordcredentials authenticate login signin basic connect mysqli getconnection pdo createconnection"
+        ),
+        finds=(
+            "requests.get(url, auth=('admin', '⟦{diceware:3}⟧'))",
+            'smtp.login("bot@example.org", "⟦{chosen}⟧")',
+            'req.SetBasicAuth("deploy", "⟦{chosen}⟧")',
+        ),
+        leaves=("auth = HTTPBasicAuth(user, password)", "requests.get(url, auth=('user', 'pass'))"),
+        worst="auth=('a',",
+        validate=call,
+    ),
+    Rule(
+        name="secure-string",
+        kind="password",
+        why="PowerShell's plain text that becomes a SecureString, and Oracle's thin URL.",
+        pattern=re.compile(
+            r"(?:ConvertTo-SecureString[ \t]{1,8}(?:-String[ \t]{1,8})?[\"'](?P<s>[^\"'\n]{3,128})[\"']|oracle:(?:thin|oci):[\w$]{1,40}/(?P<o>[^\s@/\"']{3,64})@)",
+            re.I,
+        ),
+        gate=gate("securestring oracle"),
+        finds=(
+            'ConvertTo-SecureString "⟦{chosen}⟧" -AsPlainText -Force',
+            "jdbc:oracle:thin:scott/⟦{chosen}⟧@//h:1521/x",
+        ),
+        leaves=("ConvertTo-SecureString $plain -AsPlainText", "jdbc:oracle:thin:@//h:1521/x"),
+        worst="oracle:thin:",
+        validate=either,
+    ),
+    Rule(
+        name="network-device",
+        kind="password",
+        why="SNMP communities and keys of wireless interfaces, as network devices are configured.",
+        pattern=re.compile(
+            r"(?:snmp-server[ \t]{1,8}community|\br[ow]community6?|option[ \t]{1,8}key|wifi-iface\[\d\]\.key=|com2sec[ \t]{1,8}\S{1,30}[ \t]{1,8}\S{1,40})[ \t]{0,8}['\"]?(?P<s>[^\s'\"]{4,64})(?P<o>(?!))?"
+        ),
+        gate=gate("snmp rocommunity rwcommunity community option iface com sec"),
+        finds=(
+            "snmp-server community ⟦{chosen}⟧ RO",
+            "option key '⟦{chosen}⟧'",
+            "wireless.@wifi-iface[0].key='⟦{chosen}⟧'",
+        ),
+        leaves=("snmp-server community public RO", "rocommunity public", "option key '1'"),
+        worst="option key ",
+        validate=either,
+    ),
+)
