@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
+from math import sqrt
 from typing import Final
 
 from index.embed.base import Embedder, Refusal, Role
@@ -41,7 +42,7 @@ class SearchSettings:
 
     candidates: int = 100
     vector_weight: Mapping[Corpus, float] = field(
-        default_factory=lambda: {Corpus.CHAT: 0.5, Corpus.FORGE: 0.5, Corpus.NOTES: 0.5}
+        default_factory=lambda: {Corpus.CHAT: 0.5, Corpus.FORGE: 1.0, Corpus.NOTES: 1.0}
     )
     floor: float | None = None
     least_coverage: float = 0.34
@@ -186,7 +187,7 @@ class Searcher:
             if ranked.chunk in stored:
                 by_corpus.setdefault(stored[ranked.chunk].corpus, []).append(ranked)
         return [
-            WeightedRanking(LEXICAL, one.number, one.lexical, _trust(one.lexical)),
+            WeightedRanking(LEXICAL, one.number, one.lexical, _trust(one.lexical), _trust_by_rank(one.lexical)),
             *(
                 WeightedRanking(f"{NEAREST} {corpus}", one.number, places, self._settings.vector_weight[corpus])
                 for corpus, places in by_corpus.items()
@@ -241,6 +242,11 @@ def _trust(lexical: Sequence[Ranked]) -> float:
     A question in other words, or in another language, meets chunks by its small words alone; their order says little.
     """
     return max((ranked.coverage for ranked in lexical[:_TRUSTED_PLACES]), default=1.0)
+
+
+def _trust_by_rank(lexical: Sequence[Ranked]) -> tuple[float, ...]:
+    """What each lexical place counts: the root of its score's share of the best score."""
+    return tuple(sqrt(max(ranked.score, 0.0) / lexical[0].score) for ranked in lexical if lexical[0].score > 0)
 
 
 def _without_copies(candidates: Sequence[_Candidate]) -> list[_Candidate]:

@@ -9,10 +9,11 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from index.errors import EngineError
-from index.model import Audience, ChunkId, Filters, Query, Ranked, Term, Vector
+from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
 from index.store import postings, vectors
 from index.store.driver import DatabaseError
 from index.store.reading import StoredChunk, chunk_ids, chunks_by_id
@@ -23,10 +24,14 @@ from index.text.fold import tokens, words
 from index.text.words import Keys
 
 MOST_POSTINGS: Final = 60_000
-EXACT_WEIGHT: Final = 0.5
+EXACT_WEIGHT: Final = 1.0
 """What a word counts where it stands as typed, beside 1 for its key."""
 TITLE_WEIGHT: Final = 4.0
 """What the word counts more in title, headings and path."""
+PAIR_WEIGHT: Final = 0.7
+"""What two neighbouring words of the question count where they are neighbours too, beside 1 for a word."""
+PAIRED_POSTINGS: Final = 5_000
+"""A pair is looked for when its rarer word has at most so many: two common words say little and cost much."""
 PART_WEIGHT: Final = 0.5
 MOST_CONTAINING: Final = 2_000
 
@@ -87,8 +92,10 @@ class SqliteView:
             return []
         demanded, excluded = await self._demands(query)
         groups = [[Feature(dict.fromkeys(found, 1.0))] for found in demanded]
-        groups += await self._of_words([term for term in query.terms if not (term.is_phrase or term.is_excluded)])
-        features = [feature for group in groups for feature in group]
+        plain = [term for term in query.terms if not (term.is_phrase or term.is_excluded)]
+        asked = [await self._word(text) for text in dict.fromkeys(term.text for term in plain) if tokens(text)]
+        groups += await self._of_words(asked)
+        features = [feature for group in groups for feature in group] + await self._of_pairs(asked)
         chunks, size = await postings.totals(self._connection, self._scope.visible)
         sizes = await postings.sizes(self._connection, list({key for one in features for key in one.frequency}))
         scored = scores(features, sizes, chunks=chunks, mean_size=size / max(chunks, 1))
@@ -108,9 +115,8 @@ class SqliteView:
             return frozenset()
         return await postings.matching(self._connection, phrase, self._scope.visible)
 
-    async def _of_words(self, terms: Sequence[Term]) -> list[list[Feature]]:
+    async def _of_words(self, asked: Sequence[_Word]) -> list[list[Feature]]:
         """The features of each word."""
-        asked = [await self._word(text) for text in dict.fromkeys(term.text for term in terms) if tokens(text)]
         groups: list[list[Feature]] = []
         spent = 0
         cache: dict[str, postings.Postings] = {}
@@ -120,6 +126,14 @@ class SqliteView:
             spent += word.frequency
             groups.append(await self._features(word, cache))
         return groups
+
+    async def _of_pairs(self, asked: Sequence[_Word]) -> list[Feature]:
+        """A feature for each two neighbours of the question that are neighbours in a chunk, as typed."""
+        return [
+            Feature(dict.fromkeys(await self._matching(f"{one.text} {other.text}"), 1.0), PAIR_WEIGHT)
+            for one, other in pairwise(asked)
+            if 0 < min(one.frequency, other.frequency) <= PAIRED_POSTINGS
+        ]
 
     async def _word(self, text: str) -> _Word:
         sought = self._sought(text)

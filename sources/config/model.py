@@ -102,8 +102,8 @@ class VectorWeights:
     """
 
     chat: Annotated[float, number(0, 4), "For chat."] = 0.5
-    forge: Annotated[float, number(0, 4), "For repositories."] = 0.5
-    notes: Annotated[float, number(0, 4), "For notes."] = 0.5
+    forge: Annotated[float, number(0, 4), "For repositories."] = 1.0
+    notes: Annotated[float, number(0, 4), "For notes."] = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
