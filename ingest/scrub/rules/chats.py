@@ -2,10 +2,24 @@
 
 # ruff: noqa: E501  (patterns and word lists read better unbroken)
 
+import re
 from typing import Final
 
-from ingest.scrub.model import Rule, gate
+from ingest.scrub.model import NOTHING, Rule, Spans, gate
+from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.rules.shape import drawn, not_placeholder, token
+from ingest.scrub.shapes import is_random
+
+BOT_ID: Final = re.compile(r"(?<![0-9])[0-9]{7,11}$")
+
+
+def bot_token(match: re.Match[str], text: str) -> Spans:
+    bot = BOT_ID.search(text, max(0, match.start() - 12), match.start())
+    value = match[0][1:]
+    if not bot or not is_random(value, 30) or is_placeholder(value, quoted=True):
+        return NOTHING
+    return ((bot.start(), match.end()),)
+
 
 RULES: Final[tuple[Rule, ...]] = (
     token(
@@ -32,16 +46,18 @@ RULES: Final[tuple[Rule, ...]] = (
         worst="M" + "a" * 24 + ".aaaaaa.",
         validate=not_placeholder,
     ),
-    token(
-        "telegram-bot-token",
-        "Bot id, colon, 35 characters; in a URL the word bot precedes it.",
-        r"(?<![0-9])[0-9]{7,11}:(?P<b>A[A-Za-z0-9_\-]{32,38}+)(?![A-Za-z0-9_])",
-        gate("", ":a", run=24),
-        ("see <⟦{digits:10}:AA{url64:33}⟧>", "bot token ⟦{digits:10}:AA{url64:33}⟧"),
-        ("12345678:Abend", "port 12345678:A"),
-        first="0-9",
-        worst="1234567890:A",
+    Rule(
+        name="telegram-bot-token",
         kind="telegram-bot-token",
+        why="Bot id, colon, 35 characters, the first of which is an A.",
+        pattern=re.compile(r":A[A-Za-z0-9_\-]{32,38}+(?![A-Za-z0-9_])"),
+        gate=gate("", ":a", run=24),
+        finds=("see <⟦{digits:10}:AA{url64:33}⟧>", "bot token ⟦{digits:10}:AA{url64:33}⟧"),
+        leaves=("12345678:Abend", "port 12345678:A"),
+        worst="1234567890:A",
+        validate=bot_token,
+        is_anchored=True,
+        is_closed=True,
     ),
     token(
         "facebook-token",
@@ -80,7 +96,6 @@ RULES: Final[tuple[Rule, ...]] = (
             "key takeaways: small batches, clear owners",
             "lin_api_client_generator_settings",
         ),
-        first="AWosnlpkf12CtmziT0d",
         worst="AAAAAAAAAAAAAAAAAAAAAAAA",
         validate=drawn(20),
     ),

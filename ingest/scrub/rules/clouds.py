@@ -7,7 +7,7 @@ from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.rules.shape import START, drawn, not_placeholder, token
+from ingest.scrub.rules.shape import drawn, not_placeholder, token
 from ingest.scrub.shapes import is_random
 
 SECRET_AFTER_ID: Final = re.compile(r"(?<![A-Za-z0-9/+=])(?P<s>[A-Za-z0-9/+]{40}+)(?![A-Za-z0-9/+=])")
@@ -31,6 +31,22 @@ def access_key(match: re.Match[str], text: str) -> Spans:
 
 def is_word(text: str) -> bool:
     return sum(c in "AEIOU" for c in text) > 0.45 * len(text)
+
+
+ENTRA_HEAD: Final = re.compile(r"(?<![A-Za-z0-9_~.\-])[A-Za-z0-9_~.\-]{3}[0-9]$")
+AZURE_HEAD: Final = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{33,76}$")
+
+
+def entra_secret(match: re.Match[str], text: str) -> Spans:
+    head = ENTRA_HEAD.search(text, max(0, match.start() - 5), match.start())
+    if not head or not is_random(match[0], 30) or is_placeholder(match[0], quoted=True):
+        return NOTHING
+    return ((head.start(), match.start() + len(match[0].rstrip("."))),)
+
+
+def azure_key(match: re.Match[str], text: str) -> Spans:
+    head = AZURE_HEAD.search(text, max(0, match.start() - 80), match.start())
+    return ((head.start(), match.end()),) if head else NOTHING
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -72,26 +88,31 @@ RULES: Final[tuple[Rule, ...]] = (
         worst="ya29.",
         validate=not_placeholder,
     ),
-    token(
-        "azure-secret",
-        "Client secrets of Entra ID; the third to fifth characters are fixed.",
-        r"[A-Za-z0-9_~.\-]{3}\dQ~(?P<b>[A-Za-z0-9_~.\-]{31,34})(?![A-Za-z0-9_~\-])",
-        gate("", "q~"),
-        ("ARM_CLIENT_SECRET=⟦q8q8Q~{alnum:34}⟧",),
-        ("the value has Q~ inside",),
-        first="A-Za-z0-9_~.\\-",
+    Rule(
+        name="azure-secret",
+        kind="azure-secret",
+        why="Client secrets of Entra ID; the fourth to sixth characters are a digit and a mark.",
+        pattern=re.compile(r"Q~[A-Za-z0-9_~.\-]{31,34}(?![A-Za-z0-9_~\-])"),
+        gate=gate("", "q~"),
+        finds=("ARM_CLIENT_SECRET=⟦q8q8Q~{alnum:34}⟧",),
+        leaves=("the value has Q~ inside",),
         worst="aaa8Q~",
+        validate=entra_secret,
+        is_anchored=True,
+        is_closed=True,
     ),
-    token(
-        "azure-key",
-        "Keys of storage accounts, service bus, functions and Cosmos carry a mark in fixed places.",
-        r"[A-Za-z0-9/+]{33,76}(?:\+AStA|\+ASbA|AzSeA|AzFu[A-Za-z0-9]{2}|ACDbA)(?P<b>[A-Za-z0-9+/]{5,12}={0,2})",
-        gate("", "+asta", "+asba", "azsea", "azfu", "acdba"),
-        ("key1 ⟦{b64:76}+AStA{b64:6}==⟧",),
-        ("the mark is +AStA",),
-        first="A-Za-z0-9/+",
-        worst="a" * 60 + "/",
-        validate=not_placeholder,
+    Rule(
+        name="azure-key",
+        kind="azure-key",
+        why="Keys of storage accounts, service bus, functions and Cosmos carry a mark in fixed places.",
+        pattern=re.compile(r"(?:\+AStA|\+ASbA|AzSeA|AzFu[A-Za-z0-9]{2}|ACDbA)[A-Za-z0-9+/]{5,12}={0,2}"),
+        gate=gate("", "+asta", "+asba", "azsea", "azfu", "acdba", run=16),
+        finds=("key1 ⟦{alnum:36}{b64:40}+AStA{b64:6}==⟧",),
+        leaves=("the mark is +AStA",),
+        worst="+AStAaaaaaa",
+        validate=azure_key,
+        is_anchored=True,
+        is_closed=True,
     ),
     token(
         "digitalocean-token",
@@ -181,23 +202,32 @@ RULES: Final[tuple[Rule, ...]] = (
         ("tskey-auth-... goes here", "tskey-client keys expire"),
         worst="tskey-auth-",
     ),
+    token(
+        "cluster-token",
+        "Join tokens of Docker Swarm and K3s let a machine into the cluster.",
+        r"(?:SWMTKN-1-[a-z0-9]{40,60}-(?P<b>[a-z0-9]{20,30})|K10[a-f0-9]{64}::(?:server|node|[a-z0-9]{6})[:.][A-Za-z0-9]{16,80})(?![A-Za-z0-9])",
+        gate("swmtkn", heads="k10"),
+        ("docker swarm join --token ⟦SWMTKN-1-{lower:50}-{lower:25}⟧ 10.0.0.1:2377", "⟦K10{hex:64}::server:{hex:32}⟧"),
+        ("SWMTKN-1-... is printed by docker swarm",),
+        worst="SWMTKN-1-",
+        validate=not_placeholder,
+    ),
     Rule(
-        name="swarm-or-kubeadm-token",
+        name="kubeadm-token",
         kind="cluster-token",
-        why="Join tokens of Docker Swarm, K3s, kubeadm and Talos let a machine into the cluster.",
+        why="Bootstrap tokens of Kubernetes: six and sixteen characters after an option.",
         pattern=re.compile(
-            START
-            + r"(?P<s>SWMTKN-1-[a-z0-9]{40,60}-[a-z0-9]{20,30}|K10[a-f0-9]{64}::(?:server|node|[a-z0-9]{6})[:.][A-Za-z0-9.]{16,80}|"
-            r"[a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9]|\.[A-Za-z0-9])"
+            r"--token(?:=|[ \t]{1,4})[\"']?(?P<s>[a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9]|\.[A-Za-z0-9])"
         ),
-        gate=gate("swmtkn kubeadm bootstrap", "--token", heads="k10", run=16),
+        gate=gate("", "--token ", "--token="),
         finds=(
-            "docker swarm join --token ⟦SWMTKN-1-{lower:50}-{lower:25}⟧ 10.0.0.1:2377",
             "kubeadm join 10.0.0.1:6443 --token ⟦{lower:6}.{lower:16}⟧ --discovery-token-ca-cert-hash sha256:{hex:64}",
         ),
-        leaves=("SWMTKN-1-... is printed by docker swarm", "kubeadm join <host> --token <token>"),
-        worst="kubeadm aaaaaa.",
+        leaves=("kubeadm join <host> --token <token>",),
+        worst="--token aaaaaa.",
         validate=drawn(16),
+        is_anchored=True,
+        is_closed=True,
     ),
     token(
         "bitwarden-secret",
