@@ -81,8 +81,9 @@ class Scrubber:
                 has_refused = apply_at(rule, self.gates.places(at, low, words), text, low, found)
             else:
                 has_refused = apply(rule, text, low, found)
-            if has_refused or not rule.is_closed:
-                again.append((at, has_refused or len(found) > before))
+            has_found = len(found) > before
+            if has_refused or not (rule.is_closed and has_found):
+                again.append((at, has_refused or has_found))
         names = key_names(text, low, words)
         if names:
             found += self.find_by_names(names, {finding.start: finding.end for finding in found}, text, low)
