@@ -147,9 +147,9 @@ async def _clean_indexes(connection: aiosqlite.Connection, traces: Traces) -> in
     """Inside a transaction."""
     if not traces.is_bulk:
         return await separators.mend(connection, traces.texts)
+    await separators.delete_securely(connection, is_wanted=True)
     for table in separators.TABLES:
         await separators.rewrite(connection, table)
-    await separators.delete_securely(connection, is_wanted=True)
     await owe(connection, A_LOOK)
     return len(separators.TABLES)
 
@@ -166,7 +166,7 @@ async def wipe(connection: aiosqlite.Connection, traces: Traces) -> Wiped:
 
     Not done, it stays owed: the next run looks at the whole file.
     """
-    if not traces.is_owed and not pages.log_bytes(traces.log):
+    if not traces.is_owed:
         return Wiped(is_done=True)
     await connection.execute("BEGIN IMMEDIATE")
     async with _rolled_back_on_error(connection):
@@ -186,8 +186,6 @@ async def wipe(connection: aiosqlite.Connection, traces: Traces) -> Wiped:
     await connection.execute("PRAGMA shrink_memory")  # or the pages in memory would bring back what they hold
     await owe(connection, NOTHING)
     traces.settle()
-    traces.note_log()
-    await _empty_log(connection, tries=1)
     return Wiped(is_done=True, separators=mended, pages=dirty)
 
 
@@ -201,12 +199,12 @@ async def _rolled_back_on_error(connection: aiosqlite.Connection) -> AsyncIterat
         raise
 
 
-async def _empty_log(connection: aiosqlite.Connection, tries: int = TRIES) -> bool:
+async def _empty_log(connection: aiosqlite.Connection) -> bool:
     """The log of a reader's question lasts as long as the question: ask again."""
     before = list(await connection.execute_fetchall("PRAGMA busy_timeout"))
     await connection.execute(f"PRAGMA busy_timeout = {TRY_MS}")
     try:
-        for _ in range(tries):
+        for _ in range(TRIES):
             rows = list(await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)"))
             if rows and int(rows[0][0]) == 0:
                 return True

@@ -12,7 +12,6 @@ Format: comments at the head of fts5_index.c, versions 4 and 5 (the latter: with
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -21,6 +20,7 @@ import aiosqlite
 TABLES: Final = ("words", "grams")
 _VERSIONS: Final = frozenset({4, 5})
 _SEGMENT_BITS: Final = 37  # a page's id is the segment's, shifted, plus the page's number
+_Separator = tuple[int, bytes, int]  # segment, the byte for the index with the beginning of a term, page
 _TOKENIZER: Final = re.compile(r"tokenize='([^']*)'")
 
 
@@ -33,8 +33,7 @@ async def mend(connection: aiosqlite.Connection, texts: Sequence[str] | None) ->
         return 0
     mended = 0
     for table in TABLES:
-        gone = None if texts is None else await _terms(connection, table, texts)
-        changed = await _mend(connection, table, gone)
+        changed = await _mend(connection, table, texts) if await _is_known_version(connection, table) else None
         if changed is None:
             await rewrite(connection, table)
             changed = 1
@@ -42,37 +41,9 @@ async def mend(connection: aiosqlite.Connection, texts: Sequence[str] | None) ->
     return mended
 
 
-async def _terms(connection: aiosqlite.Connection, table: str, texts: Iterable[str]) -> list[bytes]:
-    """All terms of the texts, in order."""
-    rows = list(await connection.execute_fetchall("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)))
-    found = _TOKENIZER.search(str(rows[0][0]))
-    if found is None:
-        raise AssertionError(f"the table {table} names no tokenizer")
-    await connection.execute(
-        f"CREATE VIRTUAL TABLE temp.gone USING fts5(text, content='', detail=none, tokenize='{found[1]}')"
-    )
-    try:
-        await connection.executemany("INSERT INTO temp.gone(text) VALUES (?)", [(text,) for text in texts])
-        await connection.execute("CREATE VIRTUAL TABLE temp.gone_terms USING fts5vocab(temp, gone, row)")
-        rows = list(await connection.execute_fetchall("SELECT CAST(term AS BLOB) FROM gone_terms ORDER BY term"))
-        await connection.execute("DROP TABLE temp.gone_terms")
-    finally:
-        await connection.execute("DROP TABLE temp.gone")
-    return sorted(bytes(row[0]) for row in rows)
-
-
-async def _mend(connection: aiosqlite.Connection, table: str, gone: list[bytes] | None) -> int | None:
+async def _mend(connection: aiosqlite.Connection, table: str, texts: Sequence[str] | None) -> int | None:
     """None: the index is not as expected."""
-    if not await _is_known_version(connection, table):
-        return None
-    chosen = []
-    rows = await connection.execute_fetchall(
-        f"SELECT segid, CAST(term AS BLOB), pgno >> 1 FROM {table}_idx WHERE length(term) > 1"
-    )
-    for segment, separator, page in rows:
-        # The first byte says in which index of the table a term stands; there is only one.
-        if gone is None or _begins_any(separator[1:], gone):
-            chosen.append((int(segment), bytes(separator), int(page)))
+    chosen = await _all(connection, table) if texts is None else await _before(connection, table, texts)
     mended = 0
     for segment, separator, page in chosen:
         block = await connection.execute_fetchall(
@@ -89,14 +60,54 @@ async def _mend(connection: aiosqlite.Connection, table: str, gone: list[bytes] 
     return mended
 
 
+async def _all(connection: aiosqlite.Connection, table: str) -> list[_Separator]:
+    """The first page of a segment has none."""
+    rows = await connection.execute_fetchall(
+        f"SELECT segid, CAST(term AS BLOB), pgno >> 1 FROM {table}_idx WHERE length(term) > 1"
+    )
+    return [(int(row[0]), bytes(row[1]), int(row[2])) for row in rows]
+
+
+async def _before(connection: aiosqlite.Connection, table: str, texts: Iterable[str]) -> list[_Separator]:
+    """Those that a term of the texts begins with and that are the last before it in a segment: of the page it was on.
+
+    The byte before each term says in which index of the table it stands; there is only one.
+    """
+    rows = list(await connection.execute_fetchall("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)))
+    tokenizer = _TOKENIZER.search(str(rows[0][0]))
+    if tokenizer is None:
+        raise AssertionError(f"the table {table} names no tokenizer")
+    await connection.execute(
+        f"CREATE VIRTUAL TABLE temp.gone USING fts5(text, content='', detail=none, tokenize='{tokenizer[1]}')"
+    )
+    await connection.executemany("INSERT INTO temp.gone(text) VALUES (?)", [(text,) for text in texts])
+    await connection.execute("CREATE VIRTUAL TABLE temp.gone_terms USING fts5vocab(temp, gone, row)")
+    rows = list(
+        await connection.execute_fetchall(
+            f"WITH RECURSIVE segment(id) AS (SELECT min(segid) FROM {table}_idx UNION ALL"
+            f" SELECT (SELECT min(segid) FROM {table}_idx WHERE segid > id) FROM segment WHERE id IS NOT NULL),"
+            " spoken(term) AS MATERIALIZED (SELECT CAST('0' || term AS BLOB) FROM gone_terms),"
+            " page(segid, separator, term) AS (SELECT segment.id, (SELECT i.term FROM"
+            f" {table}_idx AS i WHERE i.segid = segment.id AND i.term <= spoken.term ORDER BY i.term DESC LIMIT 1),"
+            " spoken.term FROM segment, spoken WHERE segment.id IS NOT NULL)"
+            " SELECT DISTINCT segid, CAST(separator AS BLOB) FROM page"
+            " WHERE length(separator) > 1 AND substr(term, 1, length(separator)) = separator"
+        )
+    )
+    await connection.execute("DROP TABLE temp.gone_terms")
+    await connection.execute("DROP TABLE temp.gone")
+    found: list[_Separator] = []
+    for segment, separator in rows:
+        pages = await connection.execute_fetchall(
+            f"SELECT pgno >> 1 FROM {table}_idx WHERE segid = ? AND term = ?", (segment, separator)
+        )
+        found += [(int(segment), bytes(separator), int(row[0])) for row in pages]
+    return found
+
+
 async def _is_known_version(connection: aiosqlite.Connection, table: str) -> bool:
     rows = list(await connection.execute_fetchall(f"SELECT v FROM {table}_config WHERE k = 'version'"))
     return bool(rows) and rows[0][0] in _VERSIONS
-
-
-def _begins_any(separator: bytes, terms: list[bytes]) -> bool:
-    at = bisect_left(terms, separator)
-    return at < len(terms) and terms[at].startswith(separator)
 
 
 def first_term(block: bytes) -> bytes | None:

@@ -6,7 +6,7 @@ changed or removed is *gone*; `Graveyard.traces` looks for it in every byte of t
 
 import random
 from array import array
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,6 +114,19 @@ def page(number: int, text: str) -> Document:
         chunks=(chunk,),
         path=f"page{number}.md",
     )
+
+
+async def put_texts(store: Store, texts: Mapping[int, str | None]) -> None:
+    """One transaction: documents with these texts, or without any."""
+    async with store.transaction():
+        key = await store.register(SOURCE, label="docs", is_public=True)
+        for number, text in texts.items():
+            await store.ease_deleting()
+            if text is None:
+                await documents.remove(store.connection, [page(number, "").id])
+            else:
+                made = page(number, text)
+                await documents.put(store.connection, key, made, searchable(made, str), salt="s")
 
 
 async def stale_separators(store: Store) -> list[str]:
