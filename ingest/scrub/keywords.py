@@ -66,6 +66,8 @@ def key_names(text: str, low: str, words: set[bytes]) -> list[KeyName]:
             end -= 1
         at = end
         name = text[start:end].strip("-$")
+        if text.startswith(f"={name}=", end):
+            continue  # the inner one is judged on its own
         is_option = text[start] == "-" or (
             start > 0 and text[start - 1] == "/" and (start < 2 or text[start - 2] == " ")
         )

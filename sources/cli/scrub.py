@@ -3,11 +3,9 @@
 import json
 import sys
 from collections.abc import Callable
-from typing import IO, Any, Final
+from typing import IO, Any
 
 import click
-
-JSON: Final = json.JSONEncoder(ensure_ascii=False)
 
 
 @click.command("scrub")
@@ -50,10 +48,10 @@ def scrub_lines(source: IO[bytes], target: IO[bytes], *, is_explained: bool) -> 
         item, text = read_item(line, number, msgspec.json.decode)
         if is_explained:
             findings = [{"kind": found.kind, "start": found.start, "end": found.end} for found in explain(text)]
-            write(target, {"id": item.get("id"), "findings": findings})
+            write(target, {"id": item.get("id"), "findings": findings}, msgspec.json.encode)
         else:
             item["text"] = scrub(text)
-            write(target, item)
+            write(target, item, msgspec.json.encode)
 
 
 def read_item(line: bytes, number: int, decode: Callable[[bytes], Any]) -> tuple[dict[str, object], str]:
@@ -74,12 +72,12 @@ def read_item(line: bytes, number: int, decode: Callable[[bytes], Any]) -> tuple
     return item, text
 
 
-def write(target: IO[bytes], item: dict[str, object]) -> None:
-    line = JSON.encode(item)
+def write(target: IO[bytes], item: dict[str, object], encode: Callable[[object], bytes]) -> None:
     try:
-        target.write(line.encode() + b"\n")
+        line = encode(item)
     except UnicodeEncodeError:  # a lone surrogate that JSON let in goes out as JSON writes it
-        target.write(json.dumps(item).encode() + b"\n")
+        line = json.dumps(item).encode()
+    target.write(line + b"\n")
 
 
 if __name__ == "__main__":
