@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from index.embed.base import Embedder
@@ -102,6 +102,7 @@ async def _prepare(store: Store, wanted: Fingerprint, *, is_full: bool) -> Finge
     """
     stored = await store.fingerprint()
     if stored is not None:
+        stored = replace(stored, schema=wanted.schema)
         if wanted.embedder == NO_EMBEDDER and not is_full:
             wanted = wanted.with_embedder_of(stored)
         if stored.embedder == NO_EMBEDDER:

@@ -76,14 +76,14 @@ class Store:
         """Raise `ReindexNeededError` unless the index is empty or was built with `wanted`.
 
         A newer scrubber is no mismatch here: the next refresh scrubs again by itself, and until then what is shown
-        passes the scrubber once more.
+        passes the scrubber once more. Nor is an older schema: its steps brought the rows along.
         """
         stored = await self.fingerprint()
         if stored is None:
             return
         if stored.embedder == NO_EMBEDDER:
             stored = stored.with_embedder_of(wanted)
-        differs = [text for text in wanted.differences(stored) if not text.startswith("scrubber:")]
+        differs = [text for text in wanted.differences(stored) if not text.startswith(("scrubber:", "schema:"))]
         if differs:
             raise ReindexNeededError(f"reindex needed: {', '.join(differs)} ({MEANS_OF_REPAIR})")
 

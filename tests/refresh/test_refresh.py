@@ -115,3 +115,19 @@ def test_a_raised_scrubber_version_scrubs_again_without_being_asked(place: Place
     report = json.loads(place.refresh("state", "--json").stdout)
     assert {source["outcome"] for source in report["sources"]} == {"updated"}
     assert place.dump("state") == fresh
+
+
+def test_an_index_of_an_older_schema_is_brought_along_and_not_read_again(place: Place) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    place.refresh("state")
+    before = place.dump("state")
+    with closing(sqlite3.connect(place.root / "state" / "index.sqlite")) as index:
+        (stored,) = index.execute("SELECT value FROM meta WHERE name = 'fingerprint'").fetchone()
+        older = json.dumps({**json.loads(stored), "schema": 1})
+        index.execute("UPDATE meta SET value = ? WHERE name = 'fingerprint'", (older,))
+        index.commit()
+    report = json.loads(place.refresh("state", "--json").stdout)
+    assert {source["outcome"] for source in report["sources"]} == {"unchanged"}
+    assert place.dump("state") == before

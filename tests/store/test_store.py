@@ -177,6 +177,7 @@ async def test_another_fingerprint_says_what_differs(store: Store) -> None:
         await store.save_fingerprint(FINGERPRINT)
     await store.check_fingerprint(FINGERPRINT)
     await store.check_fingerprint(replace(FINGERPRINT, scrubber=2))
+    await store.check_fingerprint(replace(FINGERPRINT, schema=9))
     with pytest.raises(ReindexNeededError, match=r"reindex needed: dimension: 384 -> 768 .*--full"):
         await store.check_fingerprint(replace(FINGERPRINT, dimension=768))
 
