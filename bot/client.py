@@ -229,7 +229,10 @@ class Bot:
         async def speak() -> None:
             try:
                 async with self._limit:
+                    before = (self._rooms.changes, self._keeper.judgements)
                     await self._speaker.handle(taken, request, verdict, began_s=began_s)
+                if before != (self._rooms.changes, self._keeper.judgements):
+                    self._keeper.want_judgement()  # it may rest on what was so when it was begun
             except Exception:
                 # Whatever it was, the next start must not run into it again.
                 await self._memory.done(taken.event)

@@ -53,6 +53,7 @@ class Keeper:
         self._wants_reload = False
         self._judge_at_s = 0.0
         self._judged: tuple[object, int] | None = None
+        self.judgements = 0  # so far
         self._trouble = ""
 
     def wake(self) -> None:
@@ -104,6 +105,7 @@ class Keeper:
         if state == self._judged and now_s < self._judge_at_s:
             return False
         self._judged = state
+        self.judgements += 1
         is_complete = await self._withdrawals.judge_all()
         self._judge_at_s = float("inf") if is_complete else now_s + JUDGED_AGAIN_S
         return True

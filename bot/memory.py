@@ -4,7 +4,8 @@ The place in the sync moves in the transaction that stores the commands it broug
 written down with all that it quotes before it is sent: whatever a reader of the room can see can be withdrawn.
 
     command   taken, then done
-    answer    sending, then shown; doubtful while its sources are looked at again; going, then gone
+    answer    sending (resending: an earlier process may have sent another text under the same transaction id), then
+              shown; doubtful while its sources are looked at again; going, then gone
 """
 
 import asyncio
@@ -37,7 +38,8 @@ _SCHEMA: Final = (
     "CREATE INDEX quote_edit ON quote(edit) WHERE edit IS NOT NULL",
     "CREATE INDEX quote_source ON quote(source)",
 )
-_LIVE: Final = "state IN ('sending', 'shown', 'doubtful')"
+_LIVE: Final = "state IN ('sending', 'resending', 'shown', 'doubtful')"
+_RECENT_MS: Final = 2 * 60_000  # longer than an answer takes
 _DAY_MS: Final = 86_400_000
 _COMMANDS_KEPT_MS: Final = 2 * _DAY_MS  # far longer than any sync can bring one again
 MOST_DOUBTED: Final = 500  # answers that one gap in a timeline puts in doubt
@@ -92,6 +94,7 @@ class Memory:
         self._connection = connection
         self._name = name
         self._lock = asyncio.Lock()
+        self._recent: dict[str, int] = {}  # what changed lately: it may be in an answer that is still being made
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[aiosqlite.Connection]:
@@ -126,11 +129,7 @@ class Memory:
                 if inserted.rowcount == 1:
                     fresh.append(taken)
             for command, answer in news.echoes.items():
-                await connection.execute("UPDATE answer SET event = ? WHERE command = ?", (answer, command))
-                await connection.execute(
-                    "UPDATE answer SET state = 'shown' WHERE command = ? AND state = 'sending'", (command,)
-                )
-                await connection.execute("UPDATE command SET is_done = 1 WHERE event = ?", (command,))
+                await _close(connection, command, answer, "doubtful")
             await _mark(connection, "going", "quote.event IN ({ids}) OR quote.edit IN ({ids})", news.gone)
             await _mark(connection, "doubtful", "quote.event IN ({ids})", news.edited)
             await _mark(connection, "doubtful", "quote.source IN ({ids})", news.unclear)
@@ -138,6 +137,8 @@ class Memory:
                 "INSERT INTO meta(name, value) VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
                 (f"sync {account}", token),
             )
+        self._recent = {one: at_ms for one, at_ms in self._recent.items() if at_ms > now_ms - _RECENT_MS}
+        self._recent |= dict.fromkeys((*news.gone, *news.edited, *news.unclear), now_ms)
         return fresh
 
     async def pending(self) -> list[Taken]:
@@ -161,19 +162,19 @@ class Memory:
         async with self._transaction() as connection:
             await connection.execute(
                 "INSERT INTO answer(command, room, asker, is_direct, state, sent_ms) VALUES (?, ?, ?, ?, 'sending', ?)"
-                " ON CONFLICT(command) DO NOTHING",
+                " ON CONFLICT(command) DO UPDATE SET state = 'resending' WHERE state = 'sending'",
                 (given.command, given.room, given.asker, given.is_direct, now_ms),
             )
             await _add(connection, given.command, given.quotes)
 
     async def sent(self, command: EventId, answer: EventId) -> None:
-        """The homeserver has it."""
+        """The homeserver has it. It is in doubt from the start where something it quotes changed meanwhile."""
         async with self._transaction() as connection:
-            await connection.execute("UPDATE answer SET event = ? WHERE command = ?", (answer, command))
-            await connection.execute(
-                "UPDATE answer SET state = 'shown' WHERE command = ? AND state = 'sending'", (command,)
+            rows = await connection.execute_fetchall(
+                "SELECT source, event, edit FROM quote WHERE command = ?", (command,)
             )
-            await connection.execute("UPDATE command SET is_done = 1 WHERE event = ?", (command,))
+            has_changed = any(one in self._recent for row in rows for one in row)
+            await _close(connection, command, answer, "doubtful" if has_changed else "shown")
 
     async def settle(self, command: EventId, state: str, *, unless_going: bool = False) -> None:
         """`shown` after a look that found all well, `going`, or `gone`."""
@@ -234,6 +235,17 @@ async def _add(connection: aiosqlite.Connection, command: EventId, quotes: Itera
         "INSERT OR IGNORE INTO quote(command, source, chunk, event, edit) VALUES (?, ?, ?, ?, ?)",
         [(command, one.source, one.chunk, one.event, one.edit) for one in quotes],
     )
+
+
+async def _close(connection: aiosqlite.Connection, command: EventId, answer: EventId, state: str) -> None:
+    """An answer has got its event. One that is going goes on to do so."""
+    await connection.execute("UPDATE answer SET event = ? WHERE command = ?", (answer, command))
+    await connection.execute(
+        "UPDATE answer SET state = iif(state = 'sending', ?, 'doubtful')"
+        " WHERE command = ? AND state IN ('sending', 'resending')",
+        (state, command),
+    )
+    await connection.execute("UPDATE command SET is_done = 1 WHERE event = ?", (command,))
 
 
 async def _mark(connection: aiosqlite.Connection, state: str, condition: str, ids: Iterable[str]) -> None:

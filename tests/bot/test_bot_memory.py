@@ -62,7 +62,7 @@ async def test_an_answer_is_written_down_before_it_is_sent_and_done_when_it_come
         assert await state_of(memory, name) == "unknown", "nothing to withdraw that nobody has"
     await memory.sent(EventId("$one"), EventId("$answer"))
     await learn(memory, News(echoes={EventId("$two"): EventId("$other")}))  # its receipt was lost, it came by sync
-    assert [await state_of(memory, name) for name in ("$one", "$two")] == ["shown", "shown"]
+    assert [await state_of(memory, name) for name in ("$one", "$two")] == ["shown", "doubtful"]
     assert await memory.pending() == []
 
 
@@ -70,7 +70,7 @@ async def test_what_an_attempt_before_a_kill_may_have_shown_stays_among_the_quot
     await memory.intend(given("$one", quote("$a")), now_ms=1)
     await memory.intend(given("$one", quote("$a"), quote("$b", "$edit"), quote()), now_ms=2)
     await memory.sent(EventId("$one"), EventId("$answer"))
-    [answer] = await memory.in_state("shown")
+    [answer] = await memory.in_state("doubtful")
     assert set(answer.quotes) == {quote("$a"), quote("$b", "$edit"), quote()} and len(answer.quotes) == 3
 
 
@@ -97,6 +97,16 @@ async def test_a_message_that_goes_while_its_quote_is_being_sent_takes_the_answe
     await learn(memory, News(gone=[EventId("$x")]))
     await memory.sent(EventId("$one"), EventId("$answer"))
     assert await state_of(memory, "$one") == "going"
+
+
+async def test_what_changed_while_an_answer_was_made_puts_it_in_doubt(memory: Memory) -> None:
+    """Looked at, then redacted, then written down: no sync tells of it again."""
+    await learn(memory, News(gone=[EventId("$x")], edited=[EventId("$y")], unclear=[SourceId("chat:!z")]))
+    quotes = {"$a": quote("$x"), "$b": quote("$y"), "$c": quote("$w", source=SourceId("chat:!z")), "$d": quote("$w")}
+    for name, one in quotes.items():
+        await memory.intend(given(name, one), now_ms=1)
+        await memory.sent(EventId(name), EventId(f"{name} answer"))
+    assert [await state_of(memory, name) for name in quotes] == ["doubtful", "doubtful", "doubtful", "shown"]
 
 
 async def test_only_direct_chats_have_askers_whose_rooms_matter(memory: Memory) -> None:
