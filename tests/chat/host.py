@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from index.embed.base import Embedder
 from index.engines.sqlite import SqliteEngine
 from index.model import Fingerprint, UserId
 from index.search import Mode, Searcher, SearchSettings
@@ -38,15 +39,15 @@ LANGUAGES = ("en",)
 KEYS = Keys(LANGUAGES)  # one for all: its dictionaries take longer to load than a refresh
 
 
-def fingerprint(scrubber: int = SCRUB_VERSION) -> Fingerprint:
+def fingerprint(scrubber: int = SCRUB_VERSION, embedder: Embedder | None = None) -> Fingerprint:
     return Fingerprint(
         schema=len(STEPS),
         scrubber=scrubber,
         chunker=1,
         words=WORDS_VERSION,
         languages=LANGUAGES,
-        embedder="off",
-        dimension=0,
+        embedder=embedder.identity.name if embedder else "off",
+        dimension=embedder.identity.dimension if embedder else 0,
         query_prefix="",
         document_prefix="",
     )
@@ -62,6 +63,7 @@ class Host:
     scrub: Scrub = scrub
     scrubber: int = SCRUB_VERSION
     now_ms: int | None = None
+    embedder: Embedder | None = None
 
     @property
     def file(self) -> Path:
@@ -91,9 +93,9 @@ class Host:
             return await refresh(
                 store,
                 Plan(workers, parallel=2, is_full=is_full),
-                fingerprint=fingerprint(self.scrubber),
+                fingerprint=fingerprint(self.scrubber, self.embedder),
                 document_keys=KEYS.document_keys,
-                embedder=None,
+                embedder=self.embedder,
             )
 
     @asynccontextmanager

@@ -63,7 +63,7 @@ class Words:
         held = b"\0".join(path.read_bytes() for path in sorted(host.folder.iterdir()) if path.is_file())
         lines = []
         async with host.opened() as store:
-            searcher = Searcher(SqliteEngine(store, KEYS), KEYS, None, SearchSettings(), scrub=host.scrub)
+            searcher = Searcher(SqliteEngine(store, KEYS), KEYS, None, SearchSettings(routes=()), scrub=host.scrub)
             for word, kept in self.table.items():
                 answer = await searcher.search([word], limit=50, mode=Mode.LEXICAL)
                 chunks = await reading.chunks_by_id(store.connection, [hit.chunk for hit in answer.hits])

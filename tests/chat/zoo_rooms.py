@@ -16,6 +16,8 @@ from tests.matrix.people import Json, People, Person
 
 VERSIONS = ("9", "10", "11", "12")
 OPEN = ""
+RELAYED: dict[str, Any] = {"com.beeper.per_message_profile": {"displayname": "x"}}
+DOUBLE_PUPPET: dict[str, Any] = {"fi.mau.double_puppet_source": "mautrix-signal"}
 LATER = {
     "bridge state": "bridged",
     "puppet": "bridged",
@@ -80,7 +82,8 @@ class Rooms:
         return {kind: await self.host.reason(self.rooms[kind]) for kind in self.reasons}
 
     async def _refused(self) -> None:
-        make, private = self._make, {"preset": "private_chat", "invite": [self.reader]}
+        make = self._make
+        private: dict[str, Any] = {"preset": "private_chat", "invite": [self.reader]}
         await make("direct by its invitation", "direct", is_direct=True, **private)
         await make("nameless, of two people", "direct", is_named=False, **private)
         await self._nameless("nameless, of two people and the reader", self.friends[:1], "direct")
@@ -98,9 +101,7 @@ class Rooms:
             await (await self.people.puppet("telegram_4711")).join(self.rooms[kind])
         await self._puppet_leaves("puppet that left")
         await make("marked message", "bridged")
-        await self.alice.say(
-            self.rooms["marked message"], "hi", **{"com.beeper.per_message_profile": {"displayname": "x"}}
-        )
+        await self.alice.say(self.rooms["marked message"], "hi", **RELAYED)
         alias = f"zoo-{self.reader.user[8:14]}"
         await make("excluded by its id", "excluded", version="11")
         await make("excluded by its hash alone", "excluded", version="12")
@@ -134,7 +135,7 @@ class Rooms:
         rooms = self.rooms
         await self.alice.set_state(rooms["later: bridge state"], "m.bridge", {"x": 1}, "discord")
         await (await self.people.puppet("telegram_4712")).join(rooms["later: puppet"])
-        await self.alice.say(rooms["later: mark"], "hi", **{"fi.mau.double_puppet_source": "mautrix-signal"})
+        await self.alice.say(rooms["later: mark"], "hi", **DOUBLE_PUPPET)
         await self.alice.set_state(
             rooms["later: narrow history"], "m.room.history_visibility", {"history_visibility": "joined"}
         )
