@@ -130,8 +130,8 @@ async def run(folder: Path, purge: int) -> None:
         start_s = time.perf_counter()
         for at in range(0, len(gone), 200):
             async with store.transaction():
-                for name in gone[at : at + 200]:
-                    await documents.remove(store.connection, [name])
+                for first in range(at, at + 200, 50):
+                    await documents.remove(store.connection, gone[first : min(first + 50, at + 200)])
                     await store.ease_deleting()
         removed_s = time.perf_counter() - start_s
         start_s = time.perf_counter()

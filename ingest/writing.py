@@ -7,12 +7,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 from index.model import Cursor, Document, DocumentId, Fingerprint, SourceId
 from index.store import documents
 from index.store.documents import Written
 from index.store.store import Store
 from index.text.searchable import searchable
+
+_AT_ONCE: Final = 50
 
 
 @dataclass(slots=True)
@@ -40,8 +43,10 @@ class Batch:
 
     async def remove(self, gone: Iterable[DocumentId]) -> None:
         """Forget documents with all that hangs on them; one that is not there is passed over."""
-        for document in gone:
-            written = await documents.remove(self.store.connection, [document])
+        left = list(gone)
+        while left:
+            written = await documents.remove(self.store.connection, left[:_AT_ONCE])
+            del left[:_AT_ONCE]
             await self.store.ease_deleting()
             self.written += written
             self.documents_removed += written.documents_removed

@@ -30,8 +30,8 @@ NOTHING: Final = "0"
 A_LOOK: Final = "1"  # from the first change on
 A_REWRITE: Final = "2"  # the full-text indexes hold what was deleted plainly
 
-LEAST_BULK: Final = 40
-BULK_SHARE: Final = 1 / 400
+LEAST_BULK: Final = 200
+BULK_SHARE: Final = 1 / 25
 """Of all chunks: where deleting so many securely takes as long as writing the indexes anew."""
 
 LOG_BYTES: Final = 16 * 2**20

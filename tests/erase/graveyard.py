@@ -13,6 +13,7 @@ from pathlib import Path
 
 from index.model import Chunk, Corpus, Document, DocumentId, Kind, SourceId, Vector, chunk_id
 from index.store import documents, vectors
+from index.store.separators import varint
 from index.store.store import Store, open_store
 from index.text.searchable import searchable
 
@@ -129,19 +130,41 @@ async def put_texts(store: Store, texts: Mapping[int, str | None]) -> None:
                 await documents.put(store.connection, key, made, searchable(made, str), salt="s")
 
 
-async def stale_separators(store: Store) -> list[str]:
-    """Terms in the shadow tables of the full-text indexes that no word of any document begins with."""
+async def stale_terms(store: Store) -> list[str]:
+    """What the pages of the full-text indexes and their separators spell that no document says.
+
+    Read from the shadow tables, in which a word stands without what it has in common with the one before it.
+    """
     found: list[str] = []
     for table in ("words", "grams"):
         await store.connection.execute(f"CREATE VIRTUAL TABLE temp.spoken USING fts5vocab(main, {table}, row)")
         rows = await store.connection.execute_fetchall("SELECT CAST(term AS BLOB) FROM temp.spoken")
-        spoken = {bytes(row[0])[:size] for row in rows for size in range(1, len(row[0]) + 1)}
+        words = {bytes(row[0]) for row in rows}
+        beginnings = {word[:size] for word in words for size in range(1, len(word) + 1)}
         await store.connection.execute("DROP TABLE temp.spoken")
-        kept = await store.connection.execute_fetchall(
+        separators = await store.connection.execute_fetchall(
             f"SELECT CAST(term AS BLOB) FROM {table}_idx WHERE length(term) > 1"
         )
-        found += [f"{table} {bytes(row[0])!r}" for row in kept if bytes(row[0])[1:] not in spoken]
+        found += [f"{table} {bytes(row[0])!r}" for row in separators if bytes(row[0])[1:] not in beginnings]
+        pages = await store.connection.execute_fetchall(f"SELECT id, block FROM {table}_data WHERE id > 10")
+        spelt = {term for key, block in pages if not (key >> 31) & 0x3F for term in _terms_on(bytes(block))}
+        found += [f"{table} {term!r}" for term in sorted(spelt - words)]
     return found
+
+
+def _terms_on(block: bytes) -> list[bytes]:
+    """The terms of a leaf page, whole."""
+    at = end = int.from_bytes(block[2:4], "big")
+    offset, term, found = 0, b"", []
+    while at < len(block):
+        step, at = varint(block, at)
+        offset += step
+        shared, start = varint(block, offset) if found else (0, offset)
+        length, start = varint(block, start)
+        term = term[:shared] + block[start : start + length]
+        found.append(term)
+    assert not found or end >= 4
+    return [one[1:] for one in found]
 
 
 async def is_sound(store: Store) -> bool:
