@@ -52,4 +52,5 @@ async def refresh_and_compare(host: Host, rooms: Rooms, words: Words, *, is_full
     report = await host.refresh(is_full=is_full)
     assert report.failed == ()
     assert await rooms.verdicts() == rooms.reasons
-    assert await words.differences(host) == []
+    differences = await words.differences(host)
+    assert not differences, "\n".join(differences)

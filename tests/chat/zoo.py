@@ -4,7 +4,7 @@
     gone = words.new("12: redacted")
     ...
     words.now(Kept.NOWHERE, gone)
-    assert await words.differences(host) == []
+    assert not await words.differences(host)
 
 A word is a message of its own kind: where it turns up, or is missing, tells which promise was broken.
 """
