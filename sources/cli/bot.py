@@ -12,7 +12,7 @@ from sources.cli.exits import Exit
 @common_options
 @click.pass_obj
 def command(invocation: Invocation) -> int:
-    """Answer `!search` in the rooms that [bot] lists.
+    """Answer !search in the rooms that [bot] lists.
 
     SIGHUP, or a change of the configuration, has its rooms and manners read again; SIGTERM ends it. Exit code 4 says
     that the token was refused. docs/bot.md tells how to set it up.
