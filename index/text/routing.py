@@ -6,6 +6,7 @@ words, never regular expressions, so a row of the configuration cannot make a qu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from index.model import Kind
@@ -149,12 +150,18 @@ ROUTES: Final[tuple[Route, ...]] = (
 def route(text: str, routes: Sequence[Route] = ROUTES) -> tuple[Route, ...]:
     """The routes whose shape the question has, in the order of the table."""
     words = _words(text)
-    return tuple(row for row in routes if any(_matches(_words(phrase), words) for phrase in row.phrases))
+    return tuple(row for row in routes if any(_matches(_pattern(phrase), words) for phrase in row.phrases))
 
 
 def boosts(target: Target, routes: Sequence[Route]) -> tuple[tuple[str, float], ...]:
     """Name and factor of each route that lifts such a hit."""
     return tuple((row.name, row.factor) for row in routes if row.lifts(target))
+
+
+@cache
+def _pattern(phrase: str) -> list[str]:
+    """The phrases of a table are few, and asked for at every question."""
+    return _words(phrase)
 
 
 def _words(text: str) -> list[str]:
