@@ -232,8 +232,8 @@ STEPS: Final[tuple[str, ...]] = (
     """,
     """
     -- Of rows that are deleted and inserted in one go, an index with detail=none and secure-delete loses postings, and
-    -- others' as well (SQLite 3.53.4). FTS5 writes out at each statement, so only one that changes several texts would meet
-    -- that; a row with a lower key makes it write out the deletion first.
+    -- others' as well (SQLite 3.53.4). FTS5 writes out at each statement, so only one that changes several texts would
+    -- meet that; a row with a lower key makes it write out the deletion first.
     DROP TRIGGER chunk_update;
     CREATE TRIGGER chunk_update AFTER UPDATE OF title, body, keys ON chunk
     WHEN new.title <> old.title OR new.body <> old.body OR new.keys <> old.keys BEGIN

@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "rooms": Entry("sources.cli.rooms", "Show every joined room: read or refused, why, and how far."),
     "roster": Entry("sources.cli.roster", "Bring the reader account into the rooms of a list, and out of others."),
     "chat-purge": Entry("sources.cli.chat_purge", "Forget messages for good, by the host's order."),
+    "verify": Entry("sources.cli.verify", "Hold the index against itself and its sources, and repair it."),
     "status": Entry("sources.cli.status", "Show what is in the index, how old it is and what it lacks."),
     "mcp": Entry("sources.cli.mcp", "Serve search, get, toc, grep, ask and status to an assistant, over MCP."),
     "audit": Entry("sources.cli.audit", "Show what is old, missing or out of step."),

@@ -1,5 +1,6 @@
 """Orders to forget: given by the host, carried out at once or by a running refresh, and standing for ever."""
 
+import asyncio
 import json
 import random
 import time
@@ -40,8 +41,6 @@ class Desk:
 
     async def purge(self, *arguments: str) -> dict[str, Any]:
         """Carried out in a thread of its own, since the command has an event loop of its own."""
-        import asyncio
-
         done = await asyncio.to_thread(self.sources, "chat-purge", "--json", *arguments)
         if done.exception is not None:
             raise done.exception
@@ -265,6 +264,8 @@ async def test_after_any_history_no_withdrawn_word_is_anywhere_and_every_other_i
             assert await host.found(lost) == [], (lost, history)
         for words in standing.values():
             assert await host.found(words[-1]), (words, history)
+        verified = await asyncio.to_thread(desk.sources, "verify", "--json")
+        assert json.loads(verified.stdout)["findings"] == [], history
 
     for _ in range(36):
         kind = draw.choice(
