@@ -29,10 +29,15 @@ class Budget:
         self._times: dict[Hashable, deque[int]] = {}
         self._noted_ms: dict[Hashable, int] = {}
 
-    def recall(self, asked: Iterable[tuple[UserId, RoomId, int]]) -> None:
-        """Commands of before a restart, in the order of their times."""
-        for user, room, time_ms in asked:
-            self.ask(user, room, time_ms)
+    def recall(self, asked: Iterable[tuple[UserId, RoomId, int, Verdict]]) -> None:
+        """Commands of before a restart, in the order of their times, with what was decided then."""
+        for user, room, time_ms, verdict in asked:
+            keys: tuple[Hashable, Hashable] = (user, room)
+            for key in keys:
+                if verdict is Verdict.ANSWER:
+                    self._times.setdefault(key, deque()).append(time_ms)
+                elif verdict is Verdict.NOTE:
+                    self._noted_ms[key] = time_ms
 
     def ask(self, user: UserId, room: RoomId, now_ms: int) -> Verdict:
         self._tidy(now_ms)

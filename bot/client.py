@@ -141,7 +141,7 @@ class Bot:
         self._rooms.note(self._me, batch)
         began_s = asyncio.get_running_loop().time()
         taken: dict[EventId, Taken] = {}
-        asked: dict[EventId, tuple[Request, Verdict]] = {}
+        asked: dict[EventId, Request] = {}
         events: list[RawEvent] = []
         for update in _updates(self._me, batch) if since is not None else ():
             timeline = await whole_timeline(
@@ -155,13 +155,12 @@ class Bot:
                 if request is None or request.event in taken:
                     continue
                 verdict = self._budget.ask(request.sender, update.room, now_ms())
-                is_done = verdict is Verdict.SILENCE
-                taken[request.event] = Taken(request.event, update.room, request.sender, request.sent_ms, is_done)
-                asked[request.event] = request, verdict
+                taken[request.event] = Taken(request.event, update.room, request.sender, request.sent_ms, verdict)
+                asked[request.event] = request
         async with self._intake:
             for one in await self._store(self._me, batch, events, list(taken.values())):
-                if not one.is_done:
-                    self._speak(one, *asked[one.event], began_s)
+                if one.verdict is not Verdict.SILENCE:
+                    self._speak(one, asked[one.event], began_s)
         for invitation in batch.invited:
             await self._consider(invitation)
         self._synced_s = time.monotonic()
@@ -225,12 +224,12 @@ class Bot:
 
     # Answering
 
-    def _speak(self, taken: Taken, request: Request, verdict: Verdict, began_s: float) -> None:
+    def _speak(self, taken: Taken, request: Request, began_s: float) -> None:
         async def speak() -> None:
             try:
                 async with self._limit:
                     before = (self._rooms.changes, self._keeper.judgements)
-                    await self._speaker.handle(taken, request, verdict, began_s=began_s)
+                    await self._speaker.handle(taken, request, began_s=began_s)
                 if before != (self._rooms.changes, self._keeper.judgements):
                     self._keeper.want_judgement()  # it may rest on what was so when it was begun
             except Exception:
@@ -271,7 +270,7 @@ class Bot:
                 await self._memory.done(taken.event)
                 self._resumed.pop(taken.event, None)
             else:
-                self._speak(taken, request, Verdict.ANSWER, asyncio.get_running_loop().time())
+                self._speak(taken, request, asyncio.get_running_loop().time())
 
 
 def _updates(eye: Eye, batch: SyncBatch) -> Sequence[RoomUpdate]:

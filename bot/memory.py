@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import aiosqlite
 
+from bot.budget import Verdict
 from index.errors import StoreError
 from index.model import ChunkId, EventId, RoomId, SourceId, UserId
 from index.store.driver import DatabaseError, open_file
@@ -26,7 +27,7 @@ _VERSION: Final = 1
 _SCHEMA: Final = (
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE command(event TEXT PRIMARY KEY, room TEXT NOT NULL, sender TEXT NOT NULL, sent_ms INTEGER NOT NULL,"
-    " taken_ms INTEGER NOT NULL, is_done INTEGER NOT NULL) WITHOUT ROWID",
+    " taken_ms INTEGER NOT NULL, verdict TEXT NOT NULL, is_done INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX command_taken ON command(taken_ms)",
     "CREATE INDEX command_pending ON command(event) WHERE NOT is_done",
     "CREATE TABLE answer(command TEXT PRIMARY KEY, room TEXT NOT NULL, asker TEXT NOT NULL, is_direct INTEGER NOT NULL,"
@@ -53,7 +54,7 @@ class Taken:
     room: RoomId
     sender: UserId
     sent_ms: int
-    is_done: bool = False  # nothing will be said
+    verdict: Verdict = Verdict.ANSWER
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +123,12 @@ class Memory:
         async with self._transaction() as connection:
             for taken in news.taken:
                 inserted = await connection.execute(
-                    "INSERT OR IGNORE INTO command(event, room, sender, sent_ms, taken_ms, is_done)"
-                    " VALUES (?, ?, ?, ?, ?, ?)",
-                    (taken.event, taken.room, taken.sender, taken.sent_ms, now_ms, taken.is_done),
+                    "INSERT OR IGNORE INTO command(event, room, sender, sent_ms, taken_ms, verdict, is_done)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        *(taken.event, taken.room, taken.sender, taken.sent_ms, now_ms, taken.verdict.value),
+                        taken.verdict is Verdict.SILENCE,
+                    ),
                 )
                 if inserted.rowcount == 1:
                     fresh.append(taken)
@@ -143,15 +147,20 @@ class Memory:
 
     async def pending(self) -> list[Taken]:
         """Commands that were taken and neither answered nor given up, the oldest first."""
-        rows = await self._rows("SELECT event, room, sender, sent_ms FROM command WHERE NOT is_done ORDER BY taken_ms")
-        return [Taken(EventId(event), RoomId(room), UserId(sender), sent_ms) for event, room, sender, sent_ms in rows]
-
-    async def recent(self, since_ms: int) -> list[tuple[UserId, RoomId, int]]:
-        """Who asked where and when, for budgets."""
         rows = await self._rows(
-            "SELECT sender, room, taken_ms FROM command WHERE taken_ms >= ? ORDER BY taken_ms", since_ms
+            "SELECT event, room, sender, sent_ms, verdict FROM command WHERE NOT is_done ORDER BY taken_ms"
         )
-        return [(UserId(sender), RoomId(room), taken_ms) for sender, room, taken_ms in rows]
+        return [
+            Taken(EventId(event), RoomId(room), UserId(sender), sent_ms, Verdict(verdict))
+            for event, room, sender, sent_ms, verdict in rows
+        ]
+
+    async def recent(self, since_ms: int) -> list[tuple[UserId, RoomId, int, Verdict]]:
+        """Who asked where and when, and what was decided: for budgets."""
+        rows = await self._rows(
+            "SELECT sender, room, taken_ms, verdict FROM command WHERE taken_ms >= ? ORDER BY taken_ms", since_ms
+        )
+        return [(UserId(sender), RoomId(room), taken_ms, Verdict(verdict)) for sender, room, taken_ms, verdict in rows]
 
     async def done(self, command: EventId) -> None:
         async with self._transaction() as connection:

@@ -47,13 +47,13 @@ class Speaker:
         self._withdrawals = withdrawals
         self._sleep = sleep
 
-    async def handle(self, taken: Taken, request: Request, verdict: Verdict, *, began_s: float) -> None:
+    async def handle(self, taken: Taken, request: Request, *, began_s: float) -> None:
         """`began_s` is when the command came, on the event loop's clock."""
         if now_ms() - taken.sent_ms > OLDEST_COMMAND_MS:
             log.info("bot.command_too_old", event_id=taken.event, room_id=taken.room)
             await self._memory.done(taken.event)
             return
-        spoken = await self._spoken(taken.room, request, verdict)
+        spoken = await self._spoken(taken.room, request, taken.verdict)
         if spoken is None:
             await self._memory.done(taken.event)
             return

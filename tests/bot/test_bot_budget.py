@@ -28,8 +28,10 @@ def test_a_full_room_gets_one_note_whoever_asks() -> None:
 
 def test_a_restart_opens_no_new_budget() -> None:
     budget = Budget(per_user=2, per_room=10)
-    budget.recall([(ALICE, ROOM, 0), (ALICE, ROOM, 1), (ALICE, ROOM, 2)])
-    assert budget.ask(ALICE, ROOM, 3) is Verdict.SILENCE
+    before = [Verdict.ANSWER, Verdict.ANSWER, Verdict.NOTE, *[Verdict.SILENCE] * 50]
+    budget.recall((ALICE, ROOM, at, verdict) for at, verdict in enumerate(before))
+    assert budget.ask(ALICE, ROOM, 100) is Verdict.SILENCE
+    assert budget.ask(UserId("@bob:x"), ROOM, 101) is Verdict.ANSWER, "what was not answered does not count"
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 40_000)), max_size=60))

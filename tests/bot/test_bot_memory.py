@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.budget import Verdict
 from bot.memory import Given, Memory, News, Quote, Taken, open_memory
 from index.errors import StoreError
 from index.model import ChunkId, EventId, RoomId, SourceId, UserId
@@ -14,8 +15,8 @@ ROOM, ALICE = RoomId("!room"), UserId("@alice:x")
 SOURCE = SourceId("chat:!source")
 
 
-def command(name: str, *, is_done: bool = False) -> Taken:
-    return Taken(EventId(name), ROOM, ALICE, 5, is_done)
+def command(name: str, verdict: Verdict = Verdict.ANSWER) -> Taken:
+    return Taken(EventId(name), ROOM, ALICE, 5, verdict)
 
 
 def given(name: str, *quotes: Quote, is_direct: bool = False) -> Given:
@@ -45,14 +46,14 @@ async def state_of(memory: Memory, name: str) -> str:
 
 async def test_a_command_is_taken_once_with_the_place_behind_it(memory: Memory) -> None:
     assert await memory.token("@bot:x") is None
-    first, over = command("$first"), command("$over", is_done=True)
+    first, over = command("$first"), command("$over", Verdict.SILENCE)
     assert await learn(memory, News([first, over])) == [first, over]
     assert await learn(memory, News([first]), "s2") == []
     assert await memory.token("@bot:x") == "s2" and await memory.token("@reader:x") is None
     assert await memory.pending() == [first]
     await memory.done(first.event)
     assert await memory.pending() == []
-    assert await memory.recent(0) == [(ALICE, ROOM, 1_000)] * 2
+    assert [one[3] for one in await memory.recent(0)] == [Verdict.ANSWER, Verdict.SILENCE]
 
 
 async def test_an_answer_is_written_down_before_it_is_sent_and_done_when_it_comes_back(memory: Memory) -> None:
@@ -118,13 +119,13 @@ async def test_only_direct_chats_have_askers_whose_rooms_matter(memory: Memory) 
 
 async def test_it_does_not_grow_for_ever(memory: Memory) -> None:
     day_ms = 86_400_000
-    await learn(memory, News([command("$old", is_done=True), command("$waiting")]))
+    await learn(memory, News([command("$old", Verdict.SILENCE), command("$waiting")]))
     for name, sent_ms in (("$old", 0), ("$new", 50 * day_ms)):
         await memory.intend(given(name, quote("$x")), now_ms=sent_ms)
         await memory.sent(EventId(name), EventId(f"{name} answer"))
     await memory.tidy(now_ms=60 * day_ms, answers_kept_ms=30 * day_ms)
     assert [one.command for one in await memory.in_state("shown")] == ["$new"]
-    assert await memory.recent(0) == [(ALICE, ROOM, 1_000)]
+    assert await memory.recent(0) == [(ALICE, ROOM, 1_000, Verdict.ANSWER)]
     assert [one.event for one in await memory.pending()] == ["$waiting"]
 
 
