@@ -12,7 +12,7 @@ import random
 import sys
 import time
 from array import array
-from asyncio.subprocess import PIPE
+from asyncio.subprocess import PIPE, Process
 from bisect import bisect
 from itertools import accumulate
 from pathlib import Path
@@ -122,9 +122,9 @@ async def run(folder: Path, purge: int) -> None:
             wiped_s = time.perf_counter() - start_s
             say(f"one redaction: {written_s * 1000:.0f} ms to write, {wiped_s * 1000:.0f} ms to wipe"
                 f" ({wiped.separators} separators, {wiped.pages} pages)")  # fmt: skip
-        asking = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bench.erase", "ask", str(folder), stdin=PIPE
-        )
+        say("without a purge:")
+        await stop(await begin_asking(folder), after_s=20)
+        asking = await begin_asking(folder)
         await asyncio.sleep(5)
         gone = draw.sample(names, min(purge, len(names)))
         start_s = time.perf_counter()
@@ -139,10 +139,19 @@ async def run(folder: Path, purge: int) -> None:
         wiped_s = time.perf_counter() - start_s
         say(f"purge of {len(gone):,} windows: {removed_s:.1f} s to delete, {wiped_s:.2f} s to wipe"
             f" ({wiped.separators} separators, {wiped.pages} pages, done: {wiped.is_done})")  # fmt: skip
-        if asking.stdin is not None:
-            asking.stdin.close()
-        await asking.wait()
+        await stop(asking)
         say(f"size after: {file.stat().st_size / 2**20:,.0f} MiB")
+
+
+async def begin_asking(folder: Path) -> Process:
+    return await asyncio.create_subprocess_exec(sys.executable, "-m", "bench.erase", "ask", str(folder), stdin=PIPE)
+
+
+async def stop(asking: Process, after_s: float = 0) -> None:
+    await asyncio.sleep(after_s)
+    if asking.stdin is not None:
+        asking.stdin.close()
+    await asking.wait()
 
 
 async def ask(folder: Path) -> None:

@@ -4,8 +4,8 @@ Deleting rows under `secure_delete` overwrites them where they stand. Three trac
 words that tell pages of a full-text index apart (`separators`), copies in the unallocated space of pages (`pages`),
 and older pages in the write-ahead log, until a checkpoint truncates it, which a reader amid a question prevents.
 
-Deleting securely costs a full-text index some 20 ms a chunk, fifteen times as much as plainly, for each term is looked
-up. From some number of chunks on it is cheaper to delete plainly and to write the indexes anew in the wipe.
+Deleting securely looks up each term of a chunk in each segment, which costs up to half a second in a large index. From
+some number of chunks on it is cheaper to delete plainly and to write the full-text indexes anew in the wipe.
 
 The first transaction of a run records that a wipe is owed, and only a wipe that went through takes that back. A run
 that did not begin with the debt of another knows what it deleted and which pages it wrote, from memory alone, and looks
@@ -30,8 +30,8 @@ NOTHING: Final = "0"
 A_LOOK: Final = "1"  # from the first change on
 A_REWRITE: Final = "2"  # the full-text indexes hold what was deleted plainly
 
-LEAST_BULK: Final = 200
-BULK_SHARE: Final = 1 / 25
+LEAST_BULK: Final = 60
+BULK_SHARE: Final = 1 / 500
 """Of all chunks: where deleting so many securely takes as long as writing the indexes anew."""
 
 LOG_BYTES: Final = 16 * 2**20

@@ -46,10 +46,16 @@ async def _mend(connection: aiosqlite.Connection, table: str, texts: Sequence[st
     chosen = await _all(connection, table) if texts is None else await _before(connection, table, texts)
     mended = 0
     for segment, separator, page in chosen:
-        block = await connection.execute_fetchall(
-            f"SELECT block FROM {table}_data WHERE id = ?", ((segment << _SEGMENT_BITS) + page,)
+        block = list(
+            await connection.execute_fetchall(
+                f"SELECT block FROM {table}_data WHERE id = ?", ((segment << _SEGMENT_BITS) + page,)
+            )
         )
-        first = next((first_term(bytes(row[0])) for row in block), None)
+        if not block:  # it was merged into another segment, and FTS5 passes its separator over until all of them are
+            await connection.execute(f"DELETE FROM {table}_idx WHERE segid = ? AND term = ?", (segment, separator))
+            mended += 1
+            continue
+        first = first_term(bytes(block[0][0]))
         if first is None or first < separator:
             return None
         if not first.startswith(separator):
@@ -69,7 +75,7 @@ async def _all(connection: aiosqlite.Connection, table: str) -> list[_Separator]
 
 
 async def _before(connection: aiosqlite.Connection, table: str, texts: Iterable[str]) -> list[_Separator]:
-    """Those that a term of the texts begins with and that are the last before it in a segment: of the page it was on.
+    """Of each term of the texts that no text has any more: the last before it in each segment, if the term begins so.
 
     The byte before each term says in which index of the table it stands; there is only one.
     """
@@ -82,11 +88,13 @@ async def _before(connection: aiosqlite.Connection, table: str, texts: Iterable[
     )
     await connection.executemany("INSERT INTO temp.gone(text) VALUES (?)", [(text,) for text in texts])
     await connection.execute("CREATE VIRTUAL TABLE temp.gone_terms USING fts5vocab(temp, gone, row)")
+    await connection.execute(f"CREATE VIRTUAL TABLE temp.standing USING fts5vocab(main, {table}, instance)")
     rows = list(
         await connection.execute_fetchall(
             f"WITH RECURSIVE segment(id) AS (SELECT min(segid) FROM {table}_idx UNION ALL"
             f" SELECT (SELECT min(segid) FROM {table}_idx WHERE segid > id) FROM segment WHERE id IS NOT NULL),"
-            " spoken(term) AS MATERIALIZED (SELECT CAST('0' || term AS BLOB) FROM gone_terms),"
+            " spoken(term) AS MATERIALIZED (SELECT CAST('0' || term AS BLOB) FROM gone_terms"
+            " WHERE NOT EXISTS (SELECT 1 FROM standing WHERE standing.term = gone_terms.term)),"
             " page(segid, separator, term) AS (SELECT segment.id, (SELECT i.term FROM"
             f" {table}_idx AS i WHERE i.segid = segment.id AND i.term <= spoken.term ORDER BY i.term DESC LIMIT 1),"
             " spoken.term FROM segment, spoken WHERE segment.id IS NOT NULL)"
@@ -94,8 +102,8 @@ async def _before(connection: aiosqlite.Connection, table: str, texts: Iterable[
             " WHERE length(separator) > 1 AND substr(term, 1, length(separator)) = separator"
         )
     )
-    await connection.execute("DROP TABLE temp.gone_terms")
-    await connection.execute("DROP TABLE temp.gone")
+    for name in ("standing", "gone_terms", "gone"):
+        await connection.execute(f"DROP TABLE temp.{name}")
     found: list[_Separator] = []
     for segment, separator in rows:
         pages = await connection.execute_fetchall(

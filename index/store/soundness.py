@@ -82,7 +82,7 @@ _CELLLESS: Final = (
 )
 _MISSHAPEN: Final = (
     "SELECT part_key FROM vector WHERE length(data) <> coalesce((SELECT json_extract(value, '$.dimension')"
-    " FROM meta WHERE name = 'fingerprint'), 0)"
+    " FROM meta WHERE name = 'fingerprint'), length(data))"
 )
 _LOST_CHUNK: Final = (
     "SELECT chunk_key FROM chunk WHERE NOT EXISTS (SELECT 1 FROM document WHERE document.document_key ="
