@@ -105,6 +105,17 @@ def connector(path: Path, *, is_writer: bool) -> Callable[[], "_sqlite3.Connecti
     return connect
 
 
+class _File(aiosqlite.Connection):
+    """aiosqlite does not wait for the thread of a connection that could not be made; the loop may end before it."""
+
+    async def __aenter__(self) -> aiosqlite.Connection:
+        try:
+            return await self
+        except BaseException:
+            self._thread.join(BUSY_TIMEOUT_MS / 1000)
+            raise
+
+
 def open_file(path: Path, *, is_writer: bool) -> aiosqlite.Connection:
     """An unopened aiosqlite connection: use it in `async with`, for one left open keeps the process alive."""
-    return aiosqlite.Connection(connector(path, is_writer=is_writer), CACHED_STATEMENTS)
+    return _File(connector(path, is_writer=is_writer), CACHED_STATEMENTS)
