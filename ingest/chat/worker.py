@@ -6,7 +6,7 @@
    rooms are hidden, then erased. No message was requested so far.
 4. One sync, of admitted rooms alone; gates again for the rooms it names; what it says is stored; the token moves.
 5. History: rooms that are new are read from their beginning, gaps are filled.
-6. What the homeserver does not tell: lost events, retention.
+6. What the homeserver does not tell: lost events, retention. Then purges that were ordered meanwhile.
 
 A quiet homeserver costs a constant number of requests, however many rooms there are. A room that fails is told and
 tried again in the next run; a dead token ends the run at once; when time is over, what was read stays read.
@@ -79,6 +79,9 @@ class ChatWorker:
             await _begin_again(writer)
         async with self.open_reader() as reader:
             run, fault = await self._refresh(reader, writer, now_ms, notes)
+        if given_meanwhile := await self._purge(writer, now_ms):
+            notes += given_meanwhile
+            outcome = Outcome.UPDATED
         reports = []
         if run is not None:
             failed = {source.id for source in await writer.store.sources() if source.fault is not None}
@@ -99,12 +102,17 @@ class ChatWorker:
         notes = []
         if rescrubbed := await scrub_again(writer, self.settings, self.scrub, now_ms):
             notes.append(f"{rescrubbed} stored messages were scrubbed again")
-        for _, purged in await apply_purges(writer, self.settings, now_ms):
-            notes.append(f"purged {purged.events} messages in {len(purged.rooms)} rooms")
+        notes += await self._purge(writer, now_ms)
         erased = await erase_users(writer, self.settings, now_ms)
         if erased.events:
             notes.append(f"erased {erased.events} messages of users that chat.erased_users names")
         return notes
+
+    async def _purge(self, writer: Writer, now_ms: int) -> list[str]:
+        return [
+            f"purged {purged.events} messages in {len(purged.rooms)} rooms"
+            for _, purged in await apply_purges(writer, self.settings, now_ms)
+        ]
 
     async def _refresh(
         self, reader: RoomReader, writer: Writer, now_ms: int, notes: list[str]

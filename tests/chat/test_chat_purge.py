@@ -20,7 +20,7 @@ from index.store.store import open_store
 from ingest.chat import orders
 from ingest.lock import write_lock
 from sources.cli.main import group
-from tests.chat.host import Host, host_for
+from tests.chat.host import Host, host_for, own_report
 from tests.matrix.people import People, Person
 
 
@@ -146,6 +146,26 @@ async def test_while_a_refresh_runs_an_order_is_written_down_and_the_next_one_ca
     await host.refresh()
     assert await host.texts(room) == []
     assert not host.holds("xyloph")
+
+
+async def test_an_order_that_is_given_while_chat_is_read_is_carried_out_at_the_end_of_that_run(
+    desk: Desk, alice: Person, reader: Person
+) -> None:
+    host, room = desk.host, await kitchen(alice, reader)
+    await alice.say(room, "xylophonic regret")
+    keep = host.scrub
+
+    def order(text: str) -> str:
+        if "xylophonic" in text and not orders.read(host.folder / "purges"):
+            record = PurgeRecord(RoomId(room), None, None, None, None, ordered_ms=1, ordered_by="root")
+            orders.write(host.folder / "purges", record)
+        return keep(text)
+
+    host.scrub = order
+    report = await host.refresh()
+    assert "purged 1 messages in 1 rooms" in own_report(report).notes
+    assert not host.holds("xyloph")
+    assert await host.texts(room) == []
 
 
 async def test_an_order_that_cannot_be_read_lets_no_chat_in(desk: Desk, alice: Person, reader: Person) -> None:
