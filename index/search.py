@@ -42,7 +42,7 @@ class SearchSettings:
 
     candidates: int = 100
     vector_weight: Mapping[Corpus, float] = field(
-        default_factory=lambda: {Corpus.CHAT: 0.5, Corpus.FORGE: 1.0, Corpus.NOTES: 1.0}
+        default_factory=lambda: {Corpus.CHAT: 0.2, Corpus.FORGE: 1.0, Corpus.NOTES: 1.0}
     )
     floor: float | None = None
     least_coverage: float = 0.34
