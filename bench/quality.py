@@ -33,8 +33,9 @@ from ingest.report import Outcome, SourceReport
 from ingest.scrub import scrub
 from ingest.writing import Writer
 from sources.app import embedder_of, fingerprint, search_settings, workers
-from sources.config.model import Config, Repo
+from sources.config.model import Config
 from sources.config.settings import embed_settings
+from sources.config.source_tables import Repo
 from sources.credentials import Credentials
 
 SETS: Final = ("headers", "docs", "czech", "chat")

@@ -27,8 +27,8 @@ from matrix.session import open_session
 from sources.app import open_index
 from sources.config.bot import BOT_TOKEN, bot_settings
 from sources.config.chat import reader_token
+from sources.config.chat_tables import Bot as BotTable
 from sources.config.load import load
-from sources.config.model import Bot as BotTable
 from sources.config.model import Config
 from sources.credentials import Credentials
 from sources.hearing import hear

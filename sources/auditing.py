@@ -25,8 +25,9 @@ from ingest.forge.notes import NotesFolder
 from ingest.forge.repository import Outcome, Repository
 from ingest.vectors import pending_since_ms
 from sources.app import embedder_of, fingerprint
-from sources.config.model import Audit, Config, Notes, Repo
+from sources.config.model import Audit, Config
 from sources.config.settings import clones_folder, embed_settings, notes_settings, repo_login, repo_settings
+from sources.config.source_tables import Notes, Repo
 from sources.credentials import Credentials
 from sources.status import configured
 

@@ -20,8 +20,9 @@ from ingest.forge.position import Position
 from ingest.forge.remote import local_head, local_path
 from ingest.forge.running import Patience
 from ingest.forge.trees import Tree, compare, list_tree
-from sources.config.model import Config, Notes, Repo
+from sources.config.model import Config
 from sources.config.settings import clones_folder, notes_settings, repo_settings
+from sources.config.source_tables import Notes, Repo
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from ingest.forge.forge_worker import clone_of
 from ingest.forge.git import Git
 from ingest.forge.repository import Repository
 from sources.config.forges import forge_repository, source_of
-from sources.config.model import Config, Forge
+from sources.config.model import Config
+from sources.config.source_tables import Forge
 from sources.credentials import Credentials
 
 

@@ -22,8 +22,9 @@ from ingest.forge.note_files import Unreadable, load
 from ingest.forge.position import Position
 from ingest.forge.repository import Repository
 from ingest.scrub import scrub
-from sources.config.model import Config, Notes, Repo
+from sources.config.model import Config
 from sources.config.settings import clones_folder, cutting_rules, notes_settings, repo_login, repo_settings
+from sources.config.source_tables import Notes, Repo
 from sources.conversation import conversation
 from sources.credentials import Credentials
 

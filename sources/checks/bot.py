@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from index.errors import SourcesError
 from index.model import RoomId, UserId
 from sources.checks.base import Finding, Verdict, failure
-from sources.config.model import Bot, Config
+from sources.config.chat_tables import Bot
+from sources.config.model import Config
 from sources.credentials import Credentials
 
 _REMEDY = "invite it as somebody in bot.inviters, or correct the name"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from index.errors import SourcesError
 from sources.checks.base import Finding, Verdict, failure
-from sources.config.model import Config, Forge
+from sources.config.model import Config
+from sources.config.source_tables import Forge
 from sources.credentials import Credentials
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ import os
 from collections.abc import Sequence
 
 from sources.checks.base import Finding, Verdict
-from sources.config.model import Config, Notes
+from sources.config.model import Config
+from sources.config.source_tables import Notes
 from sources.credentials import Credentials
 
 

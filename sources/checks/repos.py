@@ -7,8 +7,9 @@ from index.errors import SourcesError
 from ingest.forge.git import Git
 from ingest.forge.repository import Outcome, Repository
 from sources.checks.base import Finding, Verdict, failure
-from sources.config.model import Config, Repo
+from sources.config.model import Config
 from sources.config.settings import clones_folder, repo_login, repo_settings
+from sources.config.source_tables import Repo
 from sources.credentials import Credentials
 
 

@@ -5,7 +5,7 @@ from typing import Final
 from bot.audience import read_sees
 from bot.settings import BotSettings, PermittedRoom
 from index.model import UserId
-from sources.config.model import Bot
+from sources.config.chat_tables import Bot
 
 BOT_TOKEN: Final = "matrix-bot-token"
 

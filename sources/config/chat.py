@@ -8,7 +8,7 @@ from ingest.chat.facts import Visibility
 from ingest.chat.gates import Override
 from ingest.chat.settings import ChatSettings
 from ingest.chat.windows import Bounds
-from sources.config.model import Bot, Chat
+from sources.config.chat_tables import Bot, Chat
 from sources.credentials import Credentials
 
 READER_TOKEN: Final = "matrix-reader-token"

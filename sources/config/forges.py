@@ -17,8 +17,9 @@ from ingest.forge.selection import Selection
 from ingest.forge.settled import Trust
 from ingest.forge.worker import RepoWorker
 from ingest.scrub import scrub
-from sources.config.model import Config, Forge
+from sources.config.model import Config
 from sources.config.settings import clones_folder, cutting_rules, secret_reader, source_timeout_s, validation
+from sources.config.source_tables import Forge
 from sources.credentials import Credentials
 
 if TYPE_CHECKING:

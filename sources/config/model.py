@@ -5,36 +5,26 @@ in `_ms` or `_bytes` is written without that ending in the file, with a unit in 
 must be given. What depends on more than one setting is checked in `rules`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
+from sources.config.chat_tables import Bot, Chat
 from sources.config.forms import (
-    COMMAND,
     DURATION,
-    FOLDER,
-    GIT_URL,
-    GLOB,
     HTTP_URL,
     LANGUAGE,
     MODEL,
     NAME,
-    OWNER,
     PATH,
     PREFIX,
-    ROOM,
-    SEEN,
     SIZE,
-    USER,
-    USERS,
     Each,
     number,
     whole,
 )
+from sources.config.source_tables import Forge, Notes, Repo
 from sources.config.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-
-Override = Literal["not-dm", "not-bridged", "was-bridged"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,225 +189,6 @@ class Log:
         Literal["debug", "info", "warning", "error"], "The least that is logged; `-v` and `--quiet` change it."
     ] = "info"
     format: Annotated[Literal["auto", "plain", "json"], "`auto`: plain lines; JSON lines suit a collector."] = "auto"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Validate:
-    """`[repo.validate]`, `[notes.validate]`, `[forge.validate]`: rules for front matter. A fault stops that source.
-
-    What the index holds of it stays as it was, and the fault names file and field. Markdown files are held to the
-    rules; which files those are is for `include` and `exclude` to say.
-    """
-
-    required: Annotated[tuple[str, ...], "Fields that each Markdown file must have, and not empty."] = ()
-    allowed: Annotated[
-        Mapping[str, tuple[str, ...]], "Field to the values it may have; of a list each. It may be missing."
-    ] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repo:
-    """`[[repo]]`: one git repository. Only what it tracks is read, and nothing in it is ever run."""
-
-    name: Annotated[str, NAME, "What hits and `repo:` call it."]
-    url: Annotated[str, GIT_URL, "Where it is. No credentials in it."]
-    branch: Annotated[str | None, "Branch to read, or a ref spelt out like `refs/tags/stable`; default: its HEAD."] = (
-        None
-    )
-    credential: Annotated[
-        str | None, NAME, "For a private one over https: name of the credential that holds `user:token`."
-    ] = None
-    include: Annotated[
-        tuple[str, ...], Each(GLOB), "Only files that match one of these; empty: every text the indexer knows."
-    ] = ()
-    exclude: Annotated[tuple[str, ...], Each(GLOB), "Files that are left out; wins over `include`."] = ()
-    public: Annotated[bool, "Whether everyone may read it. The bot shows others only where they are listed."] = False
-    timeout_ms: Annotated[int | None, DURATION, "For this one; default: `refresh.source_timeout`."] = None
-    max_file_bytes: Annotated[int, SIZE, "Larger files are skipped and counted."] = 1 << 20
-    sections: Annotated[
-        tuple[str, ...], "Sections of script headers; empty: PURPOSE, OPERATIONAL MODEL and the four others."
-    ] = ()
-    validate: Annotated[Validate, ""] = field(default_factory=Validate)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forge:
-    """`[[forge]]`: the repositories of organisations and users of one forge, each a source of its own.
-
-    A repository that appears is read at the next refresh; one that vanishes or may not be read any more leaves the
-    index; a renamed or transferred one keeps what is indexed. docs/forges.md has more.
-    """
-
-    name: Annotated[str, NAME, "What hits and `repo:` call it, before the repository's own name."]
-    kind: Annotated[Literal["forgejo", "gitea", "github", "gitlab"], "What it runs."]
-    url: Annotated[str, HTTP_URL, "Where people see it, like `https://codeberg.org`. No credentials in it."]
-    organisations: Annotated[
-        tuple[str, ...], Each(OWNER), "Whose repositories are read; at GitLab groups, with the groups below them."
-    ] = ()
-    users: Annotated[tuple[str, ...], Each(OWNER), "Users whose repositories are read."] = ()
-    credential: Annotated[
-        str | None, NAME, "Name of the credential that holds a token: for all that is not public, and for rate limits."
-    ] = None
-    include: Annotated[
-        tuple[str, ...],
-        Each(GLOB),
-        "Only repositories that match one of these; without a `/` it is about the name, with one about `owner/name`.",
-    ] = ()
-    exclude: Annotated[tuple[str, ...], Each(GLOB), "Repositories that are left out; wins over `include`."] = ()
-    visibility: Annotated[
-        tuple[Literal["public", "internal", "private"], ...],
-        "Repositories of these are read. The bot shows only public ones to everyone.",
-    ] = ("public",)
-    leave_out: Annotated[
-        tuple[Literal["archived", "empty", "fork", "mirror", "template"], ...], "Repositories that are one of these."
-    ] = ("fork",)
-    include_files: Annotated[
-        tuple[str, ...], Each(GLOB), "In each repository only files that match one of these; as `include` of a repo."
-    ] = ()
-    exclude_files: Annotated[tuple[str, ...], Each(GLOB), "Files that are left out; wins over `include_files`."] = ()
-    parallel: Annotated[int, whole(1, 64), "Repositories of it that are contacted at the same time."] = 8
-    trust_ms: Annotated[
-        int,
-        DURATION,
-        "How long git is not asked again while the forge says that nothing was pushed; `0s`: git is always asked. "
-        "GitLab does not say it reliably, so there git is always asked.",
-    ] = 24 * HOUR_MS
-    timeout_ms: Annotated[int | None, DURATION, "For each repository; default: `refresh.source_timeout`."] = None
-    max_file_bytes: Annotated[int, SIZE, "Larger files are skipped and counted."] = 1 << 20
-    sections: Annotated[
-        tuple[str, ...], "Sections of script headers; empty: PURPOSE, OPERATIONAL MODEL and the four others."
-    ] = ()
-    validate: Annotated[Validate, ""] = field(default_factory=Validate)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notes:
-    """`[[notes]]`: a folder of Markdown. An allow list: `paths`, then `include`, then `exclude`, which wins."""
-
-    name: Annotated[str, NAME, "What hits and `in:` call it."]
-    root: Annotated[Path, PATH, "The folder."]
-    paths: Annotated[tuple[str, ...], Each(FOLDER), "Folders or files under the root that are read; `.` is all of it."]
-    include: Annotated[tuple[str, ...], Each(GLOB), "Only files that match one of these."] = ("**/*.md",)
-    exclude: Annotated[tuple[str, ...], Each(GLOB), "Files that are left out."] = ()
-    public: Annotated[bool, "Whether everyone may read it. The bot shows others only where they are listed."] = False
-    max_file_bytes: Annotated[int, SIZE, "Larger files are skipped and counted."] = 1 << 20
-    max_drop_percent: Annotated[
-        int,
-        whole(1, 100),
-        "When more of the folder's files than this vanish at once, nothing is removed and the run says so: a disk "
-        "that is not mounted looks like that.",
-    ] = 50
-    validate: Annotated[Validate, ""] = field(default_factory=Validate)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chat:
-    """`[chat]`: the rooms that the reader account is joined to. Without it no chat is read; see docs/chat.md."""
-
-    homeserver: Annotated[str, HTTP_URL, "Base URL of the reader's homeserver."]
-    user: Annotated[str, USER, "The reader account; a token of another account is refused."]
-    exclude: Annotated[
-        tuple[str, ...], Each(ROOM), "Rooms that are never read, by id (`!hash` of room version 12 too) or alias."
-    ] = ()
-    encrypted_rooms: Annotated[
-        Literal["skip", "refuse"], "Skip encrypted messages and count them, or refuse the whole room."
-    ] = "skip"
-    history: Annotated[
-        tuple[Literal["world_readable", "shared", "invited", "joined"], ...],
-        "Rooms are read only while their history visibility is one of these.",
-    ] = ("world_readable", "shared")
-    notices: Annotated[bool, "Whether notices of bots are indexed."] = False
-    service_accounts: Annotated[
-        tuple[str, ...],
-        Each(USER),
-        "Accounts that make no room a conversation of two, and whose messages are not read.",
-    ] = ()
-    puppets: Annotated[
-        tuple[str, ...],
-        "Globs of user ids that bridges use, like `@_irc_*:example.org`, beside those the program knows.",
-    ] = ()
-    overrides: Annotated[
-        Mapping[str, Override],
-        "Room id to a verdict that you know better: `not-dm`, `not-bridged`, or `was-bridged` (the bridge is gone: "
-        "what is said from now on is read).",
-    ] = field(default_factory=dict)
-    erased_users: Annotated[
-        tuple[str, ...], Each(USER), "Users whose messages are erased and stay out, here since servers do not tell."
-    ] = ()
-    grace_ms: Annotated[
-        int, DURATION, "How long a room that the reader left is kept, hidden, before it is erased; `0s`: not at all."
-    ] = 24 * HOUR_MS
-    gap_ms: Annotated[int, DURATION, "A silence this long ends a window of messages."] = HOUR_MS
-    max_window_bytes: Annotated[int, SIZE, "A window of messages is not larger than this."] = 1_400
-    concurrency: Annotated[int, whole(1, 32), "Rooms that are read at the same time."] = 4
-    timeout_ms: Annotated[int, DURATION, "For one request to the homeserver."] = 30 * SECOND_MS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BotRoom:
-    """`[[bot.room]]`: a room in which the bot answers. Everywhere else it keeps silent.
-
-    What an answer quotes is read by everyone in that room, and by those who join it later.
-    """
-
-    room: Annotated[str, ROOM, "By id or alias. The bot has to be in it."]
-    sees: Annotated[
-        tuple[str, ...],
-        Each(SEEN),
-        "What may be quoted there. `here`: the room itself, unless newcomers may not read back in it; `public`: rooms "
-        "that anyone may join and read; a room by id or alias, whatever it is; `forge:public` and `notes:public`: "
-        "repositories and notes that are marked public; `repo:name`, `notes:name` or `forge:name/owner/repository`: "
-        "that one, also a private one.",
-    ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bot:
-    """`[bot]`: the account that answers `!search` in rooms. docs/bot.md says how to set it up."""
-
-    homeserver: Annotated[str, HTTP_URL, "Base URL of the bot's homeserver."]
-    user: Annotated[str, USER, "The bot's account, an own one; a token of another account is refused."]
-    prefix: Annotated[str, COMMAND, "What a command begins with. The bot's name with a colon works too."] = "!search"
-    names: Annotated[tuple[str, ...], "Further names that it answers to, beside its display name and its id."] = ()
-    looks_with: Annotated[
-        Literal["bot", "reader"],
-        "Whose eyes check each quoted message before it is shown: the bot's, which then has to be in each room that it "
-        "quotes, or also those of the reader in [chat], whose credential the bot then needs.",
-    ] = "bot"
-    direct: Annotated[bool, "Whether it answers in direct chats, which may not be encrypted."] = False
-    direct_sees: Annotated[
-        tuple[str, ...],
-        Each(SEEN),
-        "What may be quoted there. `joined`: rooms that the asker is in at that moment; the rest as for rooms.",
-    ] = ("joined",)
-    inviters: Annotated[
-        tuple[str, ...], Each(USERS), "Whose invitations it accepts: ids, or globs like `@*:example.org`."
-    ] = ()
-    leaves: Annotated[
-        bool, "Whether it leaves rooms that are neither listed nor a direct chat, and declines other invitations."
-    ] = False
-    ignore: Annotated[tuple[str, ...], Each(USER), "Other bots, whose messages are never answered."] = ()
-    per_user: Annotated[int, whole(1, 1000), "Commands of one person that are answered in a minute."] = 6
-    per_room: Annotated[int, whole(1, 1000), "Commands in one room that are answered in a minute."] = 20
-    hits: Annotated[int, whole(1, 10), "Hits on one page of an answer."] = 5
-    beat_ms: Annotated[
-        int,
-        DURATION,
-        "Answers leave at multiples of this after the question, so that their time tells nothing of hidden rooms.",
-    ] = 500
-    stale_after_ms: Annotated[int, DURATION, "An answer says so when its sources were last read longer ago."] = (
-        26 * HOUR_MS
-    )
-    withdraw: Annotated[
-        Literal["redact", "edit"],
-        "What happens to an answer when something that it quotes goes: it is redacted, or the hit is edited out of it, "
-        "which leaves the old text in the room's history.",
-    ] = "redact"
-    remember_ms: Annotated[int, DURATION, "How long an answer is withdrawn when something that it quotes goes."] = (
-        90 * 24 * HOUR_MS
-    )
-    contact: Annotated[str | None, "Who runs it, for `about`: a name, an address."] = None
-    room: Annotated[tuple[BotRoom, ...], ""] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

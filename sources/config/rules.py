@@ -3,25 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from sources.config.chat_tables import Bot, BotRoom, Chat
 from sources.config.decode import Problem
 from sources.config.forms import ROOM_ID, FormError
-from sources.config.model import (
-    Ask,
-    Audit,
-    Bot,
-    BotRoom,
-    Chat,
-    Config,
-    Embed,
-    Forge,
-    Index,
-    Notes,
-    Refresh,
-    Repo,
-    Route,
-    Search,
-    Validate,
-)
+from sources.config.model import Ask, Audit, Config, Embed, Index, Refresh, Route, Search
+from sources.config.source_tables import Forge, Notes, Repo, Validate
 
 
 def contradictions(table: object) -> Iterator[Problem]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from index.embed.base import Api, EmbedSettings, Kind
 from index.errors import CredentialError
-from sources.config.model import Config, Forge, Notes, Refresh, Repo, Validate
+from sources.config.model import Config, Refresh
+from sources.config.source_tables import Forge, Notes, Repo, Validate
 from sources.credentials import Credentials
 
 if TYPE_CHECKING:

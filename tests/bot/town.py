@@ -20,8 +20,9 @@ from bot.client import Bot
 from index.model import RoomId
 from sources.answering import open_bot
 from sources.app import run_refresh
-from sources.config.model import Bot as BotTable
-from sources.config.model import BotRoom, Chat, Config, Embed, Index
+from sources.config.chat_tables import Bot as BotTable
+from sources.config.chat_tables import BotRoom, Chat
+from sources.config.model import Config, Embed, Index
 from sources.credentials import Credentials
 from tests.matrix.people import People, Person
 
