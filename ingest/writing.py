@@ -14,6 +14,7 @@ from index.store import documents
 from index.store.documents import Written
 from index.store.store import Store
 from index.text.searchable import searchable
+from ingest.report import Outcome, SourceReport
 
 _AT_ONCE: Final = 50
 
@@ -53,6 +54,20 @@ class Batch:
 
     async def save_cursor(self, cursor: Cursor) -> None:
         await self.store.save_cursor(cursor)
+
+    def report(self, source: SourceId, outcome: Outcome, *, skipped: Mapping[str, int], seconds: float) -> SourceReport:
+        """What came of it."""
+        return SourceReport(
+            source,
+            outcome,
+            documents=self.documents,
+            documents_removed=self.documents_removed,
+            chunks_added=self.written.chunks_added,
+            chunks_changed=self.written.chunks_changed,
+            chunks_removed=self.written.chunks_removed,
+            skipped=dict(sorted(skipped.items())),
+            seconds=seconds,
+        )
 
 
 class Writer:

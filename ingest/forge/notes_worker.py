@@ -53,20 +53,8 @@ class NotesWorker:
             await batch.remove([id_of(self.source, path, self.scrub) for path in changes.removed])
             await file_states.save(connection, batch.source_key, stored, after)
             await batch.save_cursor(Cursor(self.source, position))
-        has_changed = bool(batch.documents or batch.documents_removed)
-        return [
-            SourceReport(
-                self.source,
-                Outcome.UPDATED if has_changed else Outcome.UNCHANGED,
-                documents=batch.documents,
-                documents_removed=batch.documents_removed,
-                chunks_added=batch.written.chunks_added,
-                chunks_changed=batch.written.chunks_changed,
-                chunks_removed=batch.written.chunks_removed,
-                skipped=dict(sorted(skipped.items())),
-                seconds=time.monotonic() - start,
-            )
-        ]
+        outcome = Outcome.UPDATED if batch.documents or batch.documents_removed else Outcome.UNCHANGED
+        return [batch.report(self.source, outcome, skipped=skipped, seconds=time.monotonic() - start)]
 
     async def _write(self, batch: Batch, changes: NoteChanges, skipped: Counter[str]) -> dict[str, NoteState]:
         """Put what changed; returns the state of each file as it was read."""

@@ -64,17 +64,7 @@ class RepoWorker:
             await self._write(batch, changes, skipped)
             await batch.remove(await self._gone(batch, changes))
             await batch.save_cursor(Cursor(self.source, with_rules(changes.position, self.validation.digest)))
-        return SourceReport(
-            self.source,
-            Outcome.UPDATED,
-            documents=batch.documents,
-            documents_removed=batch.documents_removed,
-            chunks_added=batch.written.chunks_added,
-            chunks_changed=batch.written.chunks_changed,
-            chunks_removed=batch.written.chunks_removed,
-            skipped=dict(sorted(skipped.items())),
-            seconds=time.monotonic() - start,
-        )
+        return batch.report(self.source, Outcome.UPDATED, skipped=skipped, seconds=time.monotonic() - start)
 
     async def _gone(self, batch: Batch, changes: Changes) -> list[DocumentId]:
         """By id, since the path that is stored is the scrubbed one."""
