@@ -24,7 +24,7 @@ class View(Protocol):
         """Those of the chunks that are there."""
 
     async def notes(self) -> list[str]:
-        """What a reader should know of this state: vectors that are pending."""
+        """What the audience should know of what it may see: vectors that are pending."""
 
 
 class Engine(Protocol):

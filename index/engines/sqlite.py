@@ -203,7 +203,7 @@ class SqliteView:
         return [Ranked(identity, rank, cosines[identity]) for rank, identity in enumerate(best, start=1)]
 
     async def notes(self) -> list[str]:
-        waiting = await vectors.pending_count(self._connection)
+        waiting = await vectors.pending_count(self._connection, self._scope.visible)
         return [f"{waiting:,} passages wait for a vector and are found by words alone"] if waiting else []
 
     async def stored(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:

@@ -11,7 +11,7 @@ from typing import Final
 
 import aiosqlite
 
-from index.store.scope import Range, Scope
+from index.store.scope import Range, Scope, within
 from index.text.fold import fold
 
 MOST_MATCHES: Final = 50_000
@@ -27,19 +27,12 @@ class Postings:
     keys: dict[int, int]
 
 
-def _inside(column: str, ranges: Sequence[Range] | None) -> tuple[str, list[int]]:
-    if ranges is None:
-        return "", []
-    tests = " OR ".join(f"{column} BETWEEN ? AND ?" for _ in ranges) or "FALSE"
-    return f" AND ({tests})", [end for pair in ranges for end in pair]
-
-
 async def totals(connection: aiosqlite.Connection, visible: Sequence[Range] | None) -> tuple[int, int]:
     """Chunks and words of the visible sources."""
-    inside, values = _inside("source_key << 32", visible)
+    inside, values = within("source_key << 32", visible)
     rows = list(
         await connection.execute_fetchall(
-            f"SELECT coalesce(sum(chunks), 0), coalesce(sum(words), 0) FROM source WHERE TRUE{inside}", values
+            f"SELECT coalesce(sum(chunks), 0), coalesce(sum(words), 0) FROM source WHERE {inside}", values
         )
     )
     return int(rows[0][0]), int(rows[0][1])
@@ -50,10 +43,10 @@ async def frequency(connection: aiosqlite.Connection, token: str, visible: Seque
     if visible is None:
         rows = list(await connection.execute_fetchall("SELECT doc FROM vocabulary WHERE term = ?", (token,)))
     else:
-        inside, values = _inside("rowid", visible)
+        inside, values = within("rowid", visible)
         rows = list(
             await connection.execute_fetchall(
-                f"SELECT count(*) FROM words WHERE words MATCH ?{inside}", (quoted(token), *values)
+                f"SELECT count(*) FROM words WHERE words MATCH ? AND {inside}", (quoted(token), *values)
             )
         )
     return int(rows[0][0]) if rows else 0
@@ -61,11 +54,11 @@ async def frequency(connection: aiosqlite.Connection, token: str, visible: Seque
 
 async def postings(connection: aiosqlite.Connection, token: str, visible: Sequence[Range] | None) -> Postings:
     """All visible postings of a token."""
-    inside, values = _inside("doc", visible)
+    inside, values = within("doc", visible)
     found = Postings({}, {}, {})
     columns = {"title": found.title, "body": found.body, "keys": found.keys}
     for key, column, count in await connection.execute_fetchall(
-        f"SELECT doc, col, count(*) FROM term WHERE term = ?{inside} GROUP BY doc, col", (token, *values)
+        f"SELECT doc, col, count(*) FROM term WHERE term = ? AND {inside} GROUP BY doc, col", (token, *values)
     ):
         columns[column][key] = count
     return found
@@ -75,10 +68,10 @@ async def matching(
     connection: aiosqlite.Connection, phrase: str, visible: Sequence[Range] | None, *, is_prefix: bool = False
 ) -> frozenset[int]:
     """Visible chunks whose title or body has the words of `phrase` in a row, the last one maybe longer."""
-    inside, values = _inside("rowid", visible)
+    inside, values = within("rowid", visible)
     expression = f"{{title body}} : {quoted(phrase)}{'*' if is_prefix else ''}"
     rows = await connection.execute_fetchall(
-        f"SELECT rowid FROM words WHERE words MATCH ?{inside} LIMIT ?", (expression, *values, MOST_MATCHES)
+        f"SELECT rowid FROM words WHERE words MATCH ? AND {inside} LIMIT ?", (expression, *values, MOST_MATCHES)
     )
     return frozenset(int(row[0]) for row in rows)
 
@@ -93,11 +86,11 @@ async def containing(
     grams = {part[at : at + 3] for at in range(len(part) - 2)}
     if not grams:
         return frozenset()
-    inside, values = _inside("grams.rowid", visible)
+    inside, values = within("grams.rowid", visible)
     expression = " AND ".join(quoted(gram) for gram in sorted(grams))
     rows = await connection.execute_fetchall(
         "SELECT grams.rowid, chunk.title, chunk.body FROM grams JOIN chunk ON chunk_key = grams.rowid"
-        f" WHERE grams MATCH ?{inside} LIMIT ?",
+        f" WHERE grams MATCH ? AND {inside} LIMIT ?",
         (expression, *values, limit),
     )
     wanted = fold(part)

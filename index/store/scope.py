@@ -46,21 +46,22 @@ class Scope:
         """SQL over a column of chunk keys, with its values."""
         if self.keys is not None:
             return f"{column} IN (SELECT value FROM json_each(?))", [dumps(sorted(self.keys))]
-        parts, values = _ranges(column, self.ranges)
-        if self.predicate:
-            parts.append(
-                f"EXISTS (SELECT 1 FROM chunk JOIN document USING (document_key)"
-                f" WHERE chunk.chunk_key = {column} AND {self.predicate})"
-            )
-            values += self.values
-        return " AND ".join(parts) or "TRUE", values
+        inside, bounds = within(column, self.ranges)
+        if not self.predicate:
+            return inside, list(bounds)
+        passing = (
+            "EXISTS (SELECT 1 FROM chunk JOIN document USING (document_key)"
+            f" WHERE chunk.chunk_key = {column} AND {self.predicate})"
+        )
+        return f"{inside} AND {passing}", [*bounds, *self.values]
 
 
-def _ranges(column: str, ranges: Sequence[Range] | None) -> tuple[list[str], list[object]]:
+def within(column: str, ranges: Sequence[Range] | None) -> tuple[str, list[int]]:
+    """SQL that holds a column of keys to ranges, with its values. None is no restriction, empty lets nothing in."""
     if ranges is None:
-        return [], []
-    values = [end for pair in ranges for end in pair]
-    return ["(" + (" OR ".join(f"{column} BETWEEN ? AND ?" for _ in ranges) or "FALSE") + ")"], list(values)
+        return "TRUE", []
+    tests = " OR ".join(f"{column} BETWEEN ? AND ?" for _ in ranges) or "FALSE"
+    return f"({tests})", [end for pair in ranges for end in pair]
 
 
 def source_range(key: int) -> Range:
@@ -95,11 +96,9 @@ async def scope_of(
     predicate, values = _predicate(filters)
     if (not predicate and ranges is None) or not left:
         return Scope(visible, ranges)
-    conditions, bounds = _ranges("chunk.chunk_key", ranges)
-    if predicate:
-        conditions.append(predicate)
+    inside, bounds = within("chunk.chunk_key", ranges)
     rows = await connection.execute_fetchall(
-        f"SELECT chunk.chunk_key FROM {_path_to(filters)} WHERE {' AND '.join(conditions)} LIMIT ?",
+        f"SELECT chunk.chunk_key FROM {_path_to(filters)} WHERE {inside} AND {predicate or 'TRUE'} LIMIT ?",
         (*bounds, *values, NARROW + 1),
     )
     keys = frozenset(int(row[0]) for row in rows)

@@ -17,7 +17,7 @@ from typing import Final
 import aiosqlite
 
 from index.model import Vector
-from index.store.scope import Scope
+from index.store.scope import Range, Scope, within
 
 CLIP_DEVIATIONS: Final = 4.0
 CELLS_FROM: Final = 20_000
@@ -63,9 +63,12 @@ def cosine(distance: float, dimension: int) -> float:
     return 1.0 - (distance / scale(dimension)) ** 2 / 2.0
 
 
-async def pending_count(connection: aiosqlite.Connection) -> int:
-    """Parts that wait for a vector."""
-    rows = await connection.execute_fetchall("SELECT count(*) FROM part WHERE cell IS NULL AND refusal IS NULL")
+async def pending_count(connection: aiosqlite.Connection, ranges: Sequence[Range] | None = None) -> int:
+    """Parts that wait for a vector, among the chunks of these ranges or all."""
+    inside, values = within("chunk_key", ranges)
+    rows = await connection.execute_fetchall(
+        f"SELECT count(*) FROM part WHERE cell IS NULL AND refusal IS NULL AND {inside}", values
+    )
     return int(next(iter(rows))[0])
 
 

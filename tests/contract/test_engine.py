@@ -159,6 +159,21 @@ async def test_a_hidden_source_is_in_no_ranking(bench: Bench) -> None:
         assert len(await view.nearest(unit(0, 1, 0, 0), ANY, limit=5)) == 1
 
 
+async def test_what_waits_in_a_hidden_source_is_told_to_nobody_else(bench: Bench) -> None:
+    await bench.put(page("a", "disk one"), page("b", "disk two", source=OPS))
+    told = {}
+    for sources in (frozenset({DOCS}), frozenset({DOCS, OPS})):
+        async with bench.engine.view(Audience(sources), Filters()) as view:
+            told[len(sources)] = await view.notes()
+    assert told == {
+        1: ["1 passages wait for a vector and are found by words alone"],
+        2: ["2 passages wait for a vector and are found by words alone"],
+    }
+    await bench.embed({"disk one": unit(1, 0, 0, 0), "disk two": unit(0, 1, 0, 0)})
+    async with bench.engine.view(Audience(frozenset({DOCS})), Filters()) as view:
+        assert await view.notes() == []
+
+
 WORD = st.sampled_from(["disk", "raid", "backup", "borg", "nightly", "server"])
 TEXT = st.lists(WORD, min_size=1, max_size=8).map(" ".join)
 
