@@ -115,7 +115,7 @@ async def _prepare(store: Store, wanted: Fingerprint, *, is_full: bool) -> Finge
     async with store.transaction():
         if stored is not None:
             await store.void_cursors()
-            if wanted.with_embedder_of(stored) != wanted:
+            if wanted.with_embedder_of(stored) != wanted or await store.value(vectors.DRIFTED):
                 await vectors.drop_all(store.connection)
         await store.save_fingerprint(wanted)
     return wanted

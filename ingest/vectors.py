@@ -15,10 +15,14 @@ from index.store import vectors
 from index.store.store import Store
 from index.store.vectors import PendingPart
 from index.text.parts import embedding_text
+from ingest.drift import has_drifted
 from ingest.report import VectorReport
 from ingest.writing import Writer
 
 _SINCE: Final = "pending_since_ms"
+_ANSWERS_OTHERWISE: Final = (
+    "the embedder answers otherwise than when the index was built, under the same name (run `sources refresh --full`)"
+)
 BATCH: int = 256
 """Parts per batch: enough to sort by length, few enough to lose."""
 
@@ -36,6 +40,11 @@ async def fill_pending(
     total = await vectors.pending_count(connection)
     if embedder is None or total == 0:
         return VectorReport(pending=0 if embedder is None else total, seconds=clock() - start)
+    try:
+        if await has_drifted(writer, embedder):
+            return VectorReport(pending=total, fault=_ANSWERS_OTHERWISE, seconds=clock() - start)
+    except EmbedderError as error:
+        return VectorReport(pending=total, fault=str(error), seconds=clock() - start)
     cells = await vectors.cells(connection)
     embedded = refused = after = 0
     fault: str | None = None

@@ -21,6 +21,7 @@ from index.model import NO_EMBEDDER, Corpus, Fingerprint, SourceId
 from index.search import Searcher, SearchSettings
 from index.store.schema import STEPS
 from index.store.store import Store, open_store
+from index.store.vectors import DRIFTED
 from index.text.words import WORDS_VERSION, Keys
 from sources.config.model import Config
 from sources.config.routes import routes
@@ -105,7 +106,7 @@ async def open_index(config: Config, credentials: Credentials, *, is_lexical: bo
                 embedder = await opened.enter_async_context(embedder_of(embed_settings(config, credentials)))
             except EmbedderError as error:
                 notes.append(f"found by words alone: {error}")
-        if embedder is not None and (other := _other_model(embedder.identity, stored)):
+        if embedder is not None and (other := await _other_model(store, embedder.identity, stored)):
             notes.append(f"found by words alone: {other}")
             embedder = None
         keys = Keys(config.index.languages)
@@ -123,12 +124,14 @@ def _check_words(config: Config, stored: Fingerprint | None) -> None:
         raise ReindexNeededError("reindex needed: other languages or rules of words (run `sources refresh --full`)")
 
 
-def _other_model(identity: EmbedderIdentity, stored: Fingerprint | None) -> str | None:
+async def _other_model(store: Store, identity: EmbedderIdentity, stored: Fingerprint | None) -> str | None:
     """Vectors of two models never meet in one ranking."""
     if stored is None or stored.embedder == NO_EMBEDDER:
         return "the index holds no vectors yet"
     if not stored.embeds_like(identity.name, identity.dimension, identity.query_prefix, identity.document_prefix):
         return f"the index holds vectors of {stored.embedder}, not of {identity.name} (run `sources refresh --full`)"
+    if await store.value(DRIFTED):
+        return f"{identity.name} answers otherwise than when the index was built (run `sources refresh --full`)"
     return None
 
 

@@ -19,6 +19,10 @@ import aiosqlite
 from index.model import Vector
 from index.store.scope import Range, Scope, within
 
+PROBED: Final = "probe"
+"""Entry of `meta`: what the embedder said of fixed texts when the vectors were begun."""
+DRIFTED: Final = "probe_drifted"
+"""Entry of `meta`: not empty while it says something else."""
 CLIP_DEVIATIONS: Final = 4.0
 CELLS_FROM: Final = 20_000
 VECTORS_PER_CELL: Final = 400
@@ -114,6 +118,7 @@ async def drop_all(connection: aiosqlite.Connection) -> None:
     """Make every part pending: the embedder changed. Inside a transaction."""
     await connection.execute("DELETE FROM vector")
     await connection.execute("DELETE FROM cell")
+    await connection.execute("DELETE FROM meta WHERE name IN (?, ?)", (PROBED, DRIFTED))
     await connection.execute(
         "UPDATE part SET cell = NULL, refusal = NULL WHERE cell IS NOT NULL OR refusal IS NOT NULL"
     )
