@@ -247,4 +247,9 @@ STEPS: Final[tuple[str, ...]] = (
     END;
     INSERT INTO grams(grams) VALUES ('rebuild');
     """,
+    """
+    -- What a copy of the index in a cluster has yet to hear of: see `outgoing`. Both stay empty where there is none.
+    CREATE TABLE outgoing(chunk INTEGER PRIMARY KEY);
+    CREATE TABLE published(name TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+    """,
 )

@@ -15,7 +15,7 @@ import aiosqlite
 
 from index.errors import ReindexNeededError, StoreError
 from index.model import NO_EMBEDDER, Corpus, Cursor, Fingerprint, SourceId, corpus_of
-from index.store import erase, forges, pages
+from index.store import erase, forges, outgoing, pages
 from index.store.driver import DatabaseError, open_file
 from index.store.erase import Traces, Wiped
 from index.store.schema import STEPS
@@ -256,6 +256,7 @@ async def open_store(path: Path, *, is_writer: bool) -> AsyncIterator[Store]:
                 if is_writer:
                     await _migrate(connection, path.name)
                     traces = await erase.watch(connection, path)
+                    await outgoing.watch(connection)
                 elif (version := await _version(connection, path.name)) < len(STEPS):
                     message = f"{path.name}: schema {version} is older than {len(STEPS)} (run `sources refresh` once)"
                     raise StoreError(message)

@@ -1,0 +1,160 @@
+"""What a copy of the index in a cluster has yet to hear of.
+
+Written in the transaction that changes the index, and taken back only after the cluster has acknowledged: a kill at any
+point between costs a repetition, never a change. The triggers are temporary and belong to the writer's connection, so
+an index without a copy pays nothing for them. A chunk is known by the id that the outside sees.
+
+`published` is what was last said of sources and rooms, so that only what differs is said again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from json import dumps
+from typing import Final
+
+import aiosqlite
+
+from index.model import ChunkId, Span
+from index.store.reading import StoredChunk, chunks_by_id
+
+COPIED_TO: Final = "copy.collection"
+"""Entry of `meta`: where the copy is; without it there is none."""
+WRITER: Final = "copy.writer"
+"""Entry of `meta`: the name under which this file writes to a cluster."""
+
+_CHANGED: Final = "INSERT OR IGNORE INTO outgoing(chunk)"
+_TRIGGERS: Final = (
+    f"CREATE TEMP TRIGGER outgoing_new AFTER INSERT ON main.chunk BEGIN {_CHANGED} VALUES (new.id); END",
+    f"CREATE TEMP TRIGGER outgoing_changed AFTER UPDATE ON main.chunk BEGIN {_CHANGED} VALUES (new.id); END",
+    f"CREATE TEMP TRIGGER outgoing_gone AFTER DELETE ON main.chunk BEGIN {_CHANGED} VALUES (old.id); END",
+    "CREATE TEMP TRIGGER outgoing_document"
+    " AFTER UPDATE OF kind, title, path, revision, first_ms, last_ms, has_link, payload ON main.document"
+    " WHEN (new.kind, new.title, new.path, new.revision, new.first_ms, new.last_ms, new.has_link, new.payload)"
+    " IS NOT (old.kind, old.title, old.path, old.revision, old.first_ms, old.last_ms, old.has_link, old.payload)"
+    f" BEGIN {_CHANGED} SELECT id FROM chunk WHERE document_key = new.document_key; END",
+    *(
+        f"CREATE TEMP TRIGGER outgoing_part_{event.lower()} AFTER {event} ON main.part {condition}"
+        f" BEGIN {_CHANGED} SELECT id FROM chunk WHERE chunk_key = {row}.chunk_key; END"
+        for event, row, condition in (
+            ("INSERT", "new", ""),
+            ("DELETE", "old", ""),
+            # Another cell is nothing that the copy hears of.
+            (
+                "UPDATE",
+                "new",
+                "WHEN (new.cell IS NULL, new.refusal, new.first, new.past, new.ordinal)"
+                " IS NOT (old.cell IS NULL, old.refusal, old.first, old.past, old.ordinal)",
+            ),
+        )
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPart:
+    """A span with its vector, one signed byte a component; None: pending, or refused for the reason given."""
+
+    span: Span
+    vector: bytes | None
+    refusal: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingChunk:
+    """A chunk with all that a search needs of it. `title` is the line that is searched, `keys` those of its words."""
+
+    stored: StoredChunk
+    title: str
+    keys: str
+    size: int
+    has_link: bool
+    parts: tuple[StoredPart, ...]
+
+    @property
+    def source_key(self) -> int:
+        return self.stored.key >> 32
+
+
+async def watch(connection: aiosqlite.Connection) -> None:
+    """Note from now on what this connection changes, if the index has a copy."""
+    rows = list(await connection.execute_fetchall("SELECT value FROM meta WHERE name = ?", (COPIED_TO,)))
+    watched = await connection.execute_fetchall("SELECT 1 FROM temp.sqlite_master WHERE name = 'outgoing_new'")
+    if not rows or not rows[0][0] or list(watched):
+        return
+    for trigger in _TRIGGERS:
+        await connection.execute(trigger)
+
+
+async def waiting(connection: aiosqlite.Connection) -> int:
+    """Chunks that the copy has yet to hear of."""
+    rows = list(await connection.execute_fetchall("SELECT count(*) FROM outgoing"))
+    return int(rows[0][0])
+
+
+async def mark_all(connection: aiosqlite.Connection) -> None:
+    """The copy begins anew. Inside a transaction."""
+    await connection.execute(f"{_CHANGED} SELECT id FROM chunk")
+    await connection.execute("DELETE FROM published")
+
+
+async def mark(connection: aiosqlite.Connection, chunks: Iterable[ChunkId]) -> None:
+    """Inside a transaction."""
+    await connection.executemany(f"{_CHANGED} VALUES (?)", [(chunk,) for chunk in chunks])
+
+
+async def following(connection: aiosqlite.Connection, *, after: int, limit: int) -> list[ChunkId]:
+    """The next chunks to tell of, by id; ids are never negative."""
+    rows = await connection.execute_fetchall(
+        "SELECT chunk FROM outgoing WHERE chunk > ? ORDER BY chunk LIMIT ?", (after, limit)
+    )
+    return [ChunkId(row[0]) for row in rows]
+
+
+async def told(connection: aiosqlite.Connection, chunks: Sequence[ChunkId]) -> None:
+    """The cluster acknowledged what was said of them. Inside a transaction."""
+    await connection.execute(
+        "DELETE FROM outgoing WHERE chunk IN (SELECT value FROM json_each(?))", (dumps(list(chunks)),)
+    )
+
+
+async def chunks(connection: aiosqlite.Connection, identities: Sequence[ChunkId]) -> dict[ChunkId, OutgoingChunk]:
+    """Those of the chunks that are there."""
+    stored = await chunks_by_id(connection, identities)
+    keys = dumps([one.key for one in stored.values()])
+    these = "(SELECT value FROM json_each(?))"
+    texts = {
+        int(row[0]): tuple(row[1:])
+        for row in await connection.execute_fetchall(
+            "SELECT chunk_key, chunk.title, keys, size, has_link FROM chunk JOIN document USING (document_key)"
+            f" WHERE chunk_key IN {these}",
+            (keys,),
+        )
+    }
+    parts: dict[int, list[StoredPart]] = {}
+    for key, first, past, data, refusal in await connection.execute_fetchall(
+        "SELECT part.chunk_key, first, past, data, refusal FROM part"
+        " LEFT JOIN vector ON vector.cell = part.cell AND vector.part_key = part.part_key"
+        f" WHERE part.chunk_key IN {these} ORDER BY part.chunk_key, part.ordinal",
+        (keys,),
+    ):
+        part = StoredPart(Span(first, past), None if data is None else bytes(data), refusal)
+        parts.setdefault(int(key), []).append(part)
+    return {
+        identity: OutgoingChunk(one, *texts[one.key][:3], bool(texts[one.key][3]), tuple(parts.get(one.key, ())))
+        for identity, one in stored.items()
+    }
+
+
+async def published(connection: aiosqlite.Connection) -> dict[str, str]:
+    """What was last said of each source and room, as text of the sayer's own."""
+    rows = await connection.execute_fetchall("SELECT name, record FROM published")
+    return {str(name): str(record) for name, record in rows}
+
+
+async def publish(connection: aiosqlite.Connection, said: Mapping[str, str], unsaid: Iterable[str]) -> None:
+    """The cluster acknowledged new records, and that some are gone. Inside a transaction."""
+    await connection.executemany("DELETE FROM published WHERE name = ?", [(name,) for name in unsaid])
+    await connection.executemany(
+        "INSERT INTO published(name, record) VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET record = excluded.record",
+        list(said.items()),
+    )
