@@ -39,8 +39,10 @@ AT_ONCE: Final = 4
 GOODBYE_S: Final = 5.0
 MOST_RESUMES: Final = 2
 """Of one command by one process, while the homeserver is well: what is limited for long is not sent late."""
-SILENT_S: Final = 180.0
-"""Without a sync that came back, the watchdog is not fed."""
+STUCK_S: Final = 180.0
+"""Without a sync that ended, well or not, the watchdog is not fed: an outage is no reason to be started again."""
+START_MORE_S: Final = 60
+"""Asked of the service manager again and again while the start waits for the homeserver."""
 
 
 class Bot:
@@ -77,10 +79,14 @@ class Bot:
         self._speaking: dict[EventId, asyncio.Task[None]] = {}
         self._resumed: dict[EventId, int] = {}
         self._intake = asyncio.Lock()  # between a command being stored and being in hand
-        self._synced_s = 0.0
         self.ready = asyncio.Event()
         """Set when commands that are sent from now on will be taken."""
         self._group: asyncio.TaskGroup
+
+    @property
+    def turned_s(self) -> float:
+        """When, on the monotonic clock, it was last seen to go on: the watchdog is fed while that is not long ago."""
+        return self._follower.turned_s
 
     def stop(self) -> None:
         """End in good order: nothing new is taken, answers under way get a moment."""
@@ -92,6 +98,13 @@ class Bot:
 
     async def run(self) -> None:
         """Until `stop`. Raises CredentialError for a dead token, and what nobody foresaw."""
+        telling = asyncio.create_task(self._tell_the_manager())
+        try:
+            await self._live()
+        finally:
+            telling.cancel()
+
+    async def _live(self) -> None:
         try:
             await patiently(self._begin, self._stop)
             if self._stop.is_set():
@@ -101,7 +114,7 @@ class Bot:
                 if self._reader is not None:
                     self._group.create_task(Follower(self._reader, self._memory, self._stop).run(self._look))
                 self._group.create_task(self._keeper.run(self._stop))
-                self._group.create_task(self._resume_and_tell())
+                self._group.create_task(self._resume_again_and_again())
                 await self._stop.wait()
                 self._notifier.tell("STOPPING=1")
                 if self._speaking:
@@ -163,7 +176,6 @@ class Bot:
                     self._speak(one, asked[one.event], began_s)
         for invitation in batch.invited:
             await self._consider(invitation)
-        self._synced_s = time.monotonic()
         if not self.ready.is_set():
             self.ready.set()
             self._notifier.tell("READY=1")
@@ -243,11 +255,17 @@ class Bot:
         self._speaking[taken.event] = task
         task.add_done_callback(lambda _: self._speaking.pop(taken.event, None))
 
-    async def _resume_and_tell(self) -> None:
-        """Resume what was left, and tell the service manager that all is well while syncs come back."""
+    async def _tell_the_manager(self) -> None:
+        """That the start takes longer while the homeserver is away, and then that all is well while syncs end."""
         while not self._stop.is_set():
-            if self.ready.is_set() and time.monotonic() - self._synced_s < SILENT_S:
+            if not self.ready.is_set():
+                self._notifier.tell(f"EXTEND_TIMEOUT_USEC={START_MORE_S * 1_000_000}")
+            elif time.monotonic() - self.turned_s < STUCK_S:
                 self._notifier.tell("WATCHDOG=1")
+            await within(TICK_S, self._stop)
+
+    async def _resume_again_and_again(self) -> None:
+        while not self._stop.is_set():
             if self._follower.is_in_touch:
                 try:
                     await self._resume()

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
@@ -31,6 +32,8 @@ class Follower:
         self._memory = memory
         self._stop = stop
         self.is_in_touch = False  # the last sync came back
+        self.turned_s = time.monotonic()
+        """When the last sync ended, well or not, or was handled."""
 
     async def run(self, take: Take) -> None:
         """Until the end. CredentialError for a dead token."""
@@ -39,6 +42,7 @@ class Follower:
         filter_id = await patiently(lambda: reader.upload_filter(bot_filter()), self._stop)
         failures, is_first = 0, True
         while not self._stop.is_set() and filter_id is not None:
+            self.turned_s = time.monotonic()
             try:
                 batch = await unless(self._stop, self._next(token, filter_id, failures, is_first=is_first))
             except RefusedError as refused:

@@ -182,6 +182,43 @@ async def test_the_service_manager_hears_of_ready_watchdog_and_stopping(
         assert await (await start(town)).wait() == Exit.CREDENTIAL
 
 
+async def test_a_start_without_the_homeserver_asks_the_service_manager_for_more_time(
+    town: Town, place: tuple[str, str], tmp_path: Path
+) -> None:
+    """Else its unit would be ended for starting too slowly, and after some rounds not be started any more."""
+    with socket.socket() as nobody, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        nobody.bind(("127.0.0.1", 0))
+        town.set_bot(homeserver=f"http://127.0.0.1:{nobody.getsockname()[1]}", looks_with="bot")
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(0)
+        process = await start(town, NOTIFY_SOCKET=str(tmp_path / "notify"))
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(ANSWER_S):
+            heard = [(await loop.sock_recv(manager, 200)).decode() for _ in range(2)]
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == Exit.FINE
+    assert heard == ["EXTEND_TIMEOUT_USEC=60000000"] * 2
+
+
+async def test_the_watchdog_is_fed_while_syncs_fail(
+    town: Town, alice: Person, proxy: Proxy, place: tuple[str, str]
+) -> None:
+    """An outage of the homeserver is lived through; being started again would not end it."""
+    outage = Rule(failing(502), path="/sync")
+    async with town.bot_running() as bot:
+        proxy.add(outage)
+        await alice.say(place[0], "so that the sync that waits comes back")
+        await town.until(lambda: _has_spoilt(outage, 3))
+        before_s = bot.turned_s
+        await town.until(lambda: _has_spoilt(outage, 6))
+        assert bot.turned_s > before_s
+        proxy.clear()
+
+
+async def _has_spoilt(rule: Rule, requests: int) -> bool:
+    return rule.spoilt >= requests
+
+
 async def test_a_token_that_dies_ends_the_bot(town: Town, alice: Person, place: tuple[str, str]) -> None:
     with pytest.raises(CredentialError, match="token"):
         async with town.bot_running():
