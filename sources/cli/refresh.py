@@ -2,10 +2,13 @@
 
 import asyncio
 import sys
+import time
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
+from index.errors import BusyError
 from ingest.refresh import Progress
 from ingest.report import Outcome, Report
 from sources.app import run_refresh
@@ -16,14 +19,23 @@ from sources.cli.progress import Bars
 from sources.cli.report import exit_code, report_record, report_text
 from sources.status import configured
 
+_ASK_AGAIN_S: Final = 1.0
+
 
 @click.command()
 @common_options
 @click.option("--source", "only", multiple=True, metavar="NAME", help="Only this one: docs, repo:docs; repeatable.")
 @click.option("--full", "is_full", is_flag=True, help="Read everything again, under the present configuration.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Contact nothing, write nothing, list what would be indexed.")
+@click.option(
+    "--if-busy",
+    type=click.Choice(["fail", "skip", "wait"]),
+    default="fail",
+    show_default=True,
+    help="While another refresh is running: end with code 6, end well without a word, or wait for it.",
+)
 @click.pass_obj
-def command(invocation: Invocation, only: tuple[str, ...], *, is_full: bool, is_dry: bool) -> int:
+def command(invocation: Invocation, only: tuple[str, ...], if_busy: str, *, is_full: bool, is_dry: bool) -> int:
     """Bring the index up to date with all sources.
 
     Says nothing when nothing changed, so that a timer or cron stays quiet. Without a terminal what happened is logged
@@ -34,7 +46,16 @@ def command(invocation: Invocation, only: tuple[str, ...], *, is_full: bool, is_
         raise click.UsageError("--full is about the whole index: leave --source out")
     if is_dry:
         return _rehearse(invocation, only, is_full=is_full)
-    report = asyncio.run(_refresh(invocation, only, is_full=is_full))
+    while True:
+        try:
+            report = asyncio.run(_refresh(invocation, only, is_full=is_full))
+            break
+        except BusyError:
+            if if_busy == "fail":
+                raise
+            if if_busy == "skip":
+                return Exit.FINE
+            time.sleep(_ASK_AGAIN_S)
     if invocation.as_json:
         put_json(report_record(report))
     elif sys.stdout.isatty():

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,17 @@ def test_a_living_refresh_is_named_and_nothing_is_done(community: Community) -> 
         pytest.raises(BusyError, match=rf"process {os.getpid()}"),
     ):
         community.sources("refresh")
+
+
+def test_a_busy_index_can_be_left_to_the_other_run_or_waited_for(community: Community) -> None:
+    with ThreadPoolExecutor() as pool:
+        with write_lock(community.folder / "state" / "refresh.lock"):
+            skipped = community.sources("refresh", "--if-busy", "skip")
+            assert (skipped.return_value, skipped.output) == (0, "")
+            waiting = pool.submit(community.sources, "refresh", "--if-busy", "wait")
+            assert not wait([waiting], timeout=1.5).done
+        assert waiting.result(timeout=60).return_value == 0
+    assert json.loads(community.sources("status", "--json").stdout)["missing"] == []
 
 
 def test_one_source_can_be_refreshed_alone(community: Community) -> None:
