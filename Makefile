@@ -13,7 +13,7 @@ $(STAMP): pyproject.toml constraints.txt Makefile
 	@echo "sources: setting up $(VENV) (once, some minutes)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "sources: Python 3.11 or newer is needed; name one with make PYTHON=python3.12"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[local,mcp,alerts,demo,dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[local,qdrant,mcp,alerts,demo,dev]'
 	@touch $@
 
 demo: $(STAMP)  ## set up, index real repositories and notes, and search them

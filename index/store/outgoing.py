@@ -139,10 +139,11 @@ async def chunks(connection: aiosqlite.Connection, identities: Sequence[ChunkId]
     ):
         part = StoredPart(Span(first, past), None if data is None else bytes(data), refusal)
         parts.setdefault(int(key), []).append(part)
-    return {
-        identity: OutgoingChunk(one, *texts[one.key][:3], bool(texts[one.key][3]), tuple(parts.get(one.key, ())))
-        for identity, one in stored.items()
-    }
+    found = {}
+    for identity, one in stored.items():
+        title, key_text, size, has_link = texts[one.key]
+        found[identity] = OutgoingChunk(one, title, key_text, size, bool(has_link), tuple(parts.get(one.key, ())))
+    return found
 
 
 async def published(connection: aiosqlite.Connection) -> dict[str, str]:

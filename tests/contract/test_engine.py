@@ -28,7 +28,7 @@ from index.model import (
     Vector,
     chunk_id,
 )
-from tests.contract.conftest import Bench
+from tests.contract.conftest import Bench, open_bench
 
 DOCS, OPS = SourceId("repo:docs"), SourceId("repo:ops")
 SOME = settings(
@@ -58,12 +58,12 @@ ANY = Query("", ())
 
 
 async def lexical(bench: Bench, query: Query, audience: Audience = EVERYTHING, limit: int = 10) -> list[Ranked]:
-    async with bench.engine.view(audience, query.filters) as view:
+    async with bench.view(audience, query.filters) as view:
         return await view.lexical(query, limit=limit)
 
 
 async def texts(bench: Bench, ranking: list[Ranked]) -> list[str]:
-    async with bench.engine.view(EVERYTHING, Filters()) as view:
+    async with bench.view(EVERYTHING, Filters()) as view:
         stored = await view.stored([ranked.chunk for ranked in ranking])
     return [stored[ranked.chunk].chunk.text for ranked in ranking]
 
@@ -104,7 +104,7 @@ async def test_a_phrase_must_stand_there_and_an_excluded_word_must_not(bench: Be
     await bench.embed(
         {"new disk today": unit(1, 0, 0, 0), "disk new today": unit(1, 1, 0, 0), "new disk tomorrow": unit(0, 1, 0, 0)}
     )
-    async with bench.engine.view(EVERYTHING, Filters()) as view:
+    async with bench.view(EVERYTHING, Filters()) as view:
         near = await view.nearest(unit(1, 0, 0, 0), phrase, limit=5)
     assert await texts(bench, near) == ["new disk today", "new disk tomorrow"]
     without = Query("new disk", (Term("new disk", is_phrase=True), Term("tomorrow", is_excluded=True)))
@@ -155,7 +155,7 @@ async def test_a_hidden_source_is_in_no_ranking(bench: Bench) -> None:
     await bench.embed({"disk one": unit(1, 0, 0, 0), "disk two": unit(0, 1, 0, 0)})
     await bench.hide(OPS)
     assert await found(bench, words("disk")) == ["disk one"]
-    async with bench.engine.view(EVERYTHING, Filters()) as view:
+    async with bench.view(EVERYTHING, Filters()) as view:
         assert len(await view.nearest(unit(0, 1, 0, 0), ANY, limit=5)) == 1
 
 
@@ -163,14 +163,14 @@ async def test_what_waits_in_a_hidden_source_is_told_to_nobody_else(bench: Bench
     await bench.put(page("a", "disk one"), page("b", "disk two", source=OPS))
     told = {}
     for sources in (frozenset({DOCS}), frozenset({DOCS, OPS})):
-        async with bench.engine.view(Audience(sources), Filters()) as view:
+        async with bench.view(Audience(sources), Filters()) as view:
             told[len(sources)] = await view.notes()
     assert told == {
         1: ["1 passages wait for a vector and are found by words alone"],
         2: ["2 passages wait for a vector and are found by words alone"],
     }
     await bench.embed({"disk one": unit(1, 0, 0, 0), "disk two": unit(0, 1, 0, 0)})
-    async with bench.engine.view(Audience(frozenset({DOCS})), Filters()) as view:
+    async with bench.view(Audience(frozenset({DOCS})), Filters()) as view:
         assert await view.notes() == []
 
 
@@ -181,17 +181,11 @@ TEXT = st.lists(WORD, min_size=1, max_size=8).map(" ".join)
 @SOME
 @given(shown=st.lists(TEXT, min_size=1, max_size=6), hidden=st.lists(TEXT, max_size=12), query=TEXT)
 async def test_what_the_audience_may_not_see_moves_neither_order_nor_score(
-    tmp_path_factory: pytest.TempPathFactory, shown: list[str], hidden: list[str], query: str
+    tmp_path_factory: pytest.TempPathFactory, engine_name: str, shown: list[str], hidden: list[str], query: str
 ) -> None:
-    from index.engines.sqlite import SqliteEngine
-    from index.store.store import open_store
-    from tests.contract.conftest import KEYS
-
     rankings = []
     for is_hidden_there in (False, True):
-        folder = tmp_path_factory.mktemp("audience")
-        async with open_store(folder / "index.sqlite", is_writer=True) as store:
-            one = Bench(SqliteEngine(store, KEYS), store)
+        async with open_bench(tmp_path_factory.mktemp("audience"), engine_name) as one:
             await one.put(*(page(f"{n}", text) for n, text in enumerate(shown)))
             if is_hidden_there:
                 await one.put(*(page(f"{n}", text, source=OPS) for n, text in enumerate(hidden)))
@@ -215,7 +209,7 @@ async def test_the_nearest_come_first_and_a_chunk_counts_by_its_best_part(bench:
             "opposite": unit(-1, 0, 0, 0),
         }
     )
-    async with bench.engine.view(EVERYTHING, Filters()) as view:
+    async with bench.view(EVERYTHING, Filters()) as view:
         ranking = await view.nearest(unit(1, 0, 0, 0), ANY, limit=10)
     assert await texts(bench, ranking) == ["far half near half", "middle", "opposite"]
     assert ranking[0].score == pytest.approx(1.0, abs=0.02)
@@ -225,24 +219,19 @@ async def test_the_nearest_come_first_and_a_chunk_counts_by_its_best_part(bench:
 @SOME
 @given(seed=st.integers(0, 10**6), limit=st.integers(1, 12))
 async def test_a_filtered_vector_ranking_is_the_filtered_exact_ranking(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, limit: int
+    tmp_path_factory: pytest.TempPathFactory, engine_name: str, seed: int, limit: int
 ) -> None:
-    from index.engines.sqlite import SqliteEngine
-    from index.store.store import open_store
-    from tests.contract.conftest import KEYS
-
     random = Random(seed)
     vectors = {f"text {n}": unit(*(random.gauss(0, 1) for _ in range(16))) for n in range(40)}
-    async with open_store(tmp_path_factory.mktemp("filtered") / "index.sqlite", is_writer=True) as store:
-        one = Bench(SqliteEngine(store, KEYS), store)
+    async with open_bench(tmp_path_factory.mktemp("filtered"), engine_name) as one:
         kinds = {text: random.choice([Kind.DOC, Kind.README]) for text in vectors}
         await one.put(*(page(text, text, kind=kinds[text]) for text in vectors))
         await one.embed(vectors)
         question = unit(*(random.gauss(0, 1) for _ in range(16)))
-        async with one.engine.view(EVERYTHING, Filters()) as view:
+        async with one.view(EVERYTHING, Filters()) as view:
             ranking = await view.nearest(question, ANY, limit=40)
         every = await texts(one, ranking)
-        async with one.engine.view(EVERYTHING, Filters(kinds=frozenset({Kind.README}))) as view:
+        async with one.view(EVERYTHING, Filters(kinds=frozenset({Kind.README}))) as view:
             ranking = await view.nearest(question, ANY, limit=limit)
         some = await texts(one, ranking)
     assert some == [text for text in every if kinds[text] is Kind.README][:limit]
@@ -254,6 +243,6 @@ async def test_what_was_removed_is_in_no_ranking(bench: Bench) -> None:
     await bench.embed({"disk one": unit(1, 0, 0, 0), "disk two": unit(0, 1, 0, 0)})
     await bench.remove(gone)
     assert await found(bench, words("disk")) == ["disk two"]
-    async with bench.engine.view(EVERYTHING, Filters()) as view:
+    async with bench.view(EVERYTHING, Filters()) as view:
         assert len(await view.nearest(unit(1, 0, 0, 0), ANY, limit=5)) == 1
         assert await view.stored([gone.chunks[0].id]) == {}

@@ -1,0 +1,172 @@
+"""Whose collection it is: written into its metadata when it is made, and read before anything else is done with it.
+
+A collection without a label, or with that of another writer, is never written to, emptied or dropped. One that was
+filled under another fingerprint takes nothing more until the writer makes it anew.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from qdrant_client import AsyncQdrantClient
+
+from index.engines.qdrant import layout
+from index.engines.qdrant.cluster import Cluster
+from index.errors import ConfigError, EngineError
+from index.model import Fingerprint
+
+PROGRAM: Final = "sources"
+LAYOUT: Final = 1
+"""Raise it with every change of points or records that an older reader would misread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """`made` tells one making of the collection from the next; `is_filling` until all of the index was copied once.
+
+    `revision` grows with each delivery that changed something.
+    """
+
+    writer: str
+    made: str
+    fingerprint: Fingerprint
+    is_filling: bool
+    revision: int = 0
+    layout: int = LAYOUT
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return {
+            "program": PROGRAM,
+            "layout": self.layout,
+            "writer": self.writer,
+            "made": self.made,
+            "is_filling": self.is_filling,
+            "revision": self.revision,
+            "fingerprint": {**asdict(self.fingerprint), "languages": list(self.fingerprint.languages)},
+        }
+
+
+def label_of(metadata: Mapping[str, Any] | None) -> Label | None:
+    """None: not one of ours."""
+    if not metadata or metadata.get("program") != PROGRAM:
+        return None
+    try:
+        fields = dict(metadata["fingerprint"])
+        fingerprint = Fingerprint(**{**fields, "languages": tuple(fields["languages"])})
+        return Label(
+            writer=str(metadata["writer"]),
+            made=str(metadata["made"]),
+            fingerprint=fingerprint,
+            is_filling=bool(metadata["is_filling"]),
+            revision=int(metadata["revision"]),
+            layout=int(metadata["layout"]),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+async def find_label(cluster: Cluster) -> Label | None:
+    """None when there is no such collection. Raises `ConfigError` when it, or the one beside it, is not ours."""
+    settings = cluster.settings
+    found = None
+    for name in (settings.records, settings.collection):
+        there = await cluster.read(lambda client, name=name: client.collection_exists(name))  # type: ignore[misc]
+        found = await _label(cluster, name) if there else None
+    return found
+
+
+async def read_label(cluster: Cluster) -> Label:
+    """For readers. Raises `EngineError` when there is no such collection, `ConfigError` when it is not ours."""
+    return await _label(cluster, cluster.settings.collection)
+
+
+async def _label(cluster: Cluster, name: str) -> Label:
+    found = label_of((await cluster.read(lambda client: client.get_collection(name))).config.metadata)
+    if found is None:
+        what = f"{cluster.name}: collection {name} is not labelled by sources and is left alone"
+        raise ConfigError(f"{what} (set another [index.qdrant] collection)")
+    return found
+
+
+def check_readable(label: Label, cluster: Cluster) -> None:
+    """Raise `EngineError` for a layout that this program does not know."""
+    if label.layout != LAYOUT:
+        what = f"{cluster.name}: collection {cluster.settings.collection} has layout {label.layout}"
+        raise EngineError(f"{what}, this program reads {LAYOUT} (use the same version as the writer)")
+
+
+def check_writer(label: Label, cluster: Cluster, writer: str) -> None:
+    """Raise `ConfigError` for another's collection."""
+    if label.writer != writer:
+        name = cluster.settings.collection
+        what = f"{cluster.name}: collection {name} belongs to another writer ({label.writer}) and is left alone"
+        remedy = "set another [index.qdrant] collection, or take it over with `sources migrate --to sqlite`"
+        raise ConfigError(f"{what} ({remedy})")
+
+
+def differences(label: Label, fingerprint: Fingerprint) -> list[str]:
+    """What keeps points of this fingerprint out of the collection. Scrubber and schema do not."""
+    same = replace(label.fingerprint, scrubber=fingerprint.scrubber, schema=fingerprint.schema)
+    found = fingerprint.differences(same)
+    return [f"layout: {label.layout} -> {LAYOUT}", *found] if label.layout != LAYOUT else found
+
+
+async def make(cluster: Cluster, label: Label) -> None:
+    """Both collections, empty, with every index. The label comes with the collection, so there is none without."""
+    settings = cluster.settings
+
+    async def records(client: AsyncQdrantClient) -> None:
+        if not await client.collection_exists(settings.records):
+            await client.create_collection(
+                settings.records,
+                vectors_config={},
+                on_disk_payload=True,
+                replication_factor=settings.replicas,
+                write_consistency_factor=settings.write_factor,
+                metadata=label.metadata,
+            )
+
+    async def chunks(client: AsyncQdrantClient) -> None:
+        if not await client.collection_exists(settings.collection):
+            await client.create_collection(
+                settings.collection,
+                vectors_config=layout.vectors(label.fingerprint.dimension),
+                sparse_vectors_config=layout.sparse_vectors(),
+                on_disk_payload=True,
+                hnsw_config=layout.HNSW,
+                optimizers_config=layout.OPTIMIZERS,
+                shard_number=settings.shards,
+                replication_factor=settings.replicas,
+                write_consistency_factor=settings.write_factor,
+                metadata=label.metadata,
+            )
+
+    await cluster.write(records)
+    await cluster.write(chunks)
+    await index_fields(cluster)
+
+
+async def index_fields(cluster: Cluster) -> None:
+    """Make the payload indexes that are not there: a filter without one reads every payload."""
+    name = cluster.settings.collection
+    there = (await cluster.read(lambda client: client.get_collection(name))).payload_schema
+    for field, schema in layout.INDEXES.items():
+        if field not in there:
+            await cluster.write(
+                lambda client, field=field, schema=schema: client.create_payload_index(  # type: ignore[misc]
+                    name, field, field_schema=schema, wait=True
+                )
+            )
+
+
+async def drop(cluster: Cluster) -> None:
+    """Both collections. The caller has made sure that they are its own."""
+    for name in (cluster.settings.collection, cluster.settings.records):
+        await cluster.write(lambda client, name=name: client.delete_collection(name))  # type: ignore[misc]
+
+
+async def relabel(cluster: Cluster, label: Label) -> None:
+    """Replace what the metadata says of state, writer and fingerprint."""
+    name = cluster.settings.collection
+    await cluster.write(lambda client: client.update_collection(name, metadata=label.metadata))
