@@ -1,12 +1,16 @@
 """The state of the index as a host wants to know it: what is in it, how old it is, and what it lacks."""
 
-from dataclasses import dataclass
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from index.model import NO_EMBEDDER, Corpus, Fingerprint, RoomId, SourceId
+from index.model import NO_EMBEDDER, Corpus, Fingerprint, RoomId, SourceId, corpus_of
+from index.store import erase, vectors
 from index.store import rooms as room_store
-from index.store import vectors
 from index.store.reading import document_counts
+from index.store.rooms import RoomRecord
 from index.store.store import Store, open_store
 from sources.config.model import Config
 
@@ -39,7 +43,11 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`missing` are configured sources that were never indexed; `fingerprint` is None before the first refresh."""
+    """`missing` are configured sources that were never indexed; `fingerprint` is None before the first refresh.
+
+    `rooms` counts joined rooms by what was decided about them. `running` is the process of a refresh at work, None
+    when there is none or it cannot be told.
+    """
 
     file: Path
     size_bytes: int  # with the write-ahead log
@@ -49,10 +57,27 @@ class Status:
     vectors: int
     pending: int
     unread: tuple[Unread, ...] = ()
+    rooms: Mapping[str, int] = field(default_factory=dict)
+    gaps: int = 0  # timelines of rooms that are still to be filled
+    unknown_stretches: int = 0  # of rooms' history, which nobody can fill
+    free_bytes: int | None = None  # on the disk of the index
+    running: int | None = None
+    owes_erasure: bool = (
+        False  # deleted text may still be in the file: a run ended before its wipe, or a reader held on
+    )
+    is_drifted: bool = False  # the model under this name is another than the one that made the vectors
 
     @property
-    def is_well(self) -> bool:
-        return not self.missing and not self.pending and not any(one.fault for one in self.sources)
+    def succeeded_ms(self) -> int | None:
+        """When any source was last brought up to date."""
+        return max((one.succeeded_ms for one in self.sources if one.succeeded_ms is not None), default=None)
+
+
+def group_of(source: SourceId) -> str:
+    """What the configuration calls it: all rooms are `chat`, all repositories of a forge are that forge."""
+    if corpus_of(source) is Corpus.CHAT:
+        return Corpus.CHAT.value
+    return source.partition("/")[0] if source.startswith("forge:") else source
 
 
 def configured(config: Config) -> list[SourceId]:
@@ -75,6 +100,8 @@ async def status(config: Config) -> Status:
         fingerprint = await store.fingerprint()
         # Where no vectors are wanted, none are missing.
         has_vectors = fingerprint is not None and fingerprint.embedder != NO_EMBEDDER
+        records = [one for one in await room_store.rooms(store.connection) if one.is_joined]
+        running = _holder(config.state_dir / "refresh.lock")
         return Status(
             file=file,
             size_bytes=sum(_size(file.with_name(file.name + end)) for end in ("", "-wal")),
@@ -96,19 +123,53 @@ async def status(config: Config) -> Status:
             missing=tuple(name for name in configured(config) if name not in {one.id for one in known}),
             vectors=present,
             pending=await vectors.pending_count(store.connection) if has_vectors else 0,
-            unread=await _unread(store),
+            unread=_unread(records),
+            rooms=Counter(one.outcome or "new" for one in records),
+            gaps=len(await room_store.gaps(store.connection)),
+            unknown_stretches=len(await room_store.unknown(store.connection)),
+            free_bytes=_free(config.state_dir),
+            running=running,
+            owes_erasure=running is None and await _owes_erasure(store),
+            is_drifted=has_vectors and bool(await store.value(vectors.DRIFTED)),
         )
 
 
-async def _unread(store: Store) -> tuple[Unread, ...]:
+async def _owes_erasure(store: Store) -> bool:
+    return await store.value(erase.DEBT) in (erase.A_LOOK, erase.A_REWRITE)
+
+
+def _unread(records: Sequence[RoomRecord]) -> tuple[Unread, ...]:
     from ingest.chat.room import room_of
 
-    rooms = [room_of(one) for one in await room_store.rooms(store.connection) if one.is_joined and not one.is_admitted]
+    rooms = [room_of(one) for one in records if not one.is_admitted]
     return tuple(
         Unread(one.id, one.record.label, one.record.outcome, finding.reason.value, finding.text)
         for one in rooms
         for finding in one.judgement.findings[:1]
     )
+
+
+def _holder(lock: Path) -> int | None:
+    """The process that holds a kernel lock on this file, as far as the kernel shows it. Trying to lock it instead could
+    make a refresh that starts in that moment believe that another one is running.
+    """
+    try:
+        inode = lock.stat().st_ino
+        table = Path("/proc/locks").read_text()
+    except OSError:
+        return None
+    for fields in map(str.split, table.splitlines()):
+        # number: FLOCK ADVISORY WRITE process major:minor:inode start end
+        if len(fields) >= 6 and fields[1] == "FLOCK" and fields[5].rpartition(":")[2] == str(inode):
+            return int(fields[4])
+    return None
+
+
+def _free(folder: Path) -> int | None:
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return None
 
 
 def _size(path: Path) -> int:

@@ -1,14 +1,14 @@
 """What a probe is and what it finds."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Protocol
 
 from index.errors import SourcesError
 from sources.config.model import Config
 from sources.credentials import Credentials
+from sources.remedies import parted
 
 
 class Verdict(StrEnum):
@@ -36,13 +36,9 @@ class Probe(Protocol):
     async def __call__(self, config: Config, credentials: Credentials, /) -> Sequence[Finding]: ...
 
 
-_REMEDY: Final = re.compile(r"(.*?) \(([^()]*(?:\([^()]*\)[^()]*)*)\)", re.DOTALL)
-
-
 def failure(name: str, error: SourcesError) -> Finding:
     """The row of an error, whose message ends in its remedy, in brackets."""
-    match = _REMEDY.fullmatch(str(error))
-    detail, remedy = (match[1], match[2]) if match else (str(error), "")
+    detail, remedy = parted(str(error))
     if detail.startswith(name):  # the row says it already
         detail = detail.partition(": ")[2] or detail
     return Finding(name, Verdict.FAIL, detail, remedy)

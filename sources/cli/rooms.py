@@ -9,9 +9,9 @@ import click
 from sources.cli.common import Invocation, common_options
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
-from sources.cli.status import age
 from sources.cli.style import PLAIN, Style, one_line, table
 from sources.rooms import RoomStatus, room_statuses
+from sources.troubles import ago
 
 _COLOURS = {"refused": "yellow", "hidden": "red", "reading": "cyan"}
 
@@ -52,7 +52,7 @@ def _row(one: RoomStatus, now_ms: int) -> tuple[str, ...]:
         f"{counts.messages:,}" if counts.messages else "",
         f"{counts.windows:,}" if counts.windows else "",
         " ".join(f"{count:,} {reason}" for reason, count in one.skipped.items()),
-        "" if counts.last_ms is None else age(now_ms - counts.last_ms),
+        "" if counts.last_ms is None else ago(now_ms - counts.last_ms),
         "; ".join(text for text in (reasons, lifted, *one.judgement.notes) if text),
     )
 

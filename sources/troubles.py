@@ -1,0 +1,137 @@
+"""What is wrong with an index, in words, worst first, each with what to do. Pure.
+
+The index file alone is judged, so that it can be done at any time and costs nothing; `sources audit` looks at the
+sources themselves, and `sources check` at everything that they need.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from sources.config.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_size
+from sources.remedies import parted
+from sources.status import SourceStatus, Status, group_of
+
+SCARCE_BYTES: Final = 1 << 30
+"""Free space that the wipe of a large index, a model and a few clones may need."""
+_UNITS: Final = ((DAY_MS, "day"), (HOUR_MS, "hour"), (MINUTE_MS, "minute"), (SECOND_MS, "second"))
+_MOST_OF_A_GROUP: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """`subject` is a source, all rooms, a forge, the disk or the index."""
+
+    subject: str
+    what: str
+    remedy: str
+
+
+def troubles(found: Status, *, overdue_ms: int, now_ms: int) -> tuple[Trouble, ...]:
+    """Empty when all is well. `overdue_ms` is `audit.refresh_overdue`."""
+    if not found.sources and not found.missing:
+        remedy = "add a [[repo]], [[forge]], [[notes]] or [chat] to the configuration, then run `sources refresh`"
+        return (Trouble("configuration", "no source is configured, so nothing can be found", remedy),)
+    return (
+        *_disk(found),
+        *_overdue(found, overdue_ms, now_ms),
+        *_failing(found, now_ms),
+        *_missing(found),
+        *_erasure(found),
+        *_suspended(found),
+        *_vectors(found),
+    )
+
+
+def _disk(found: Status) -> Iterator[Trouble]:
+    if found.free_bytes is not None and found.free_bytes < SCARCE_BYTES:
+        what = f"only {format_size(found.free_bytes >> 20 << 20)} are free on the disk of the index"
+        yield Trouble("disk", what, f"make room on the disk that holds {found.file.parent}")
+
+
+def _overdue(found: Status, overdue_ms: int, now_ms: int) -> Iterator[Trouble]:
+    """Of sources that do not fail: those tell more of themselves."""
+    newest = found.succeeded_ms
+    if newest is None:
+        return
+    if now_ms - newest > overdue_ms:
+        if found.running is None:
+            remedy = "is the timer on? `systemctl list-timers sources-refresh.timer`, `journalctl -u sources-refresh`"
+        else:
+            remedy = f"the refresh at work may be a first or full one; if it stands still, stop process {found.running}"
+        yield Trouble("refresh", f"nothing was brought up to date for {span(now_ms - newest)}", remedy)
+        return
+    late: dict[str, int] = {}
+    for one in found.sources:
+        if one.succeeded_ms is not None and not one.fault and not one.is_hidden:
+            group = group_of(one.source)
+            late[group] = max(late.get(group, 0), now_ms - one.succeeded_ms)
+    for group, late_ms in late.items():
+        if late_ms > overdue_ms:
+            what = f"was not brought up to date for {span(late_ms)}, though others were"
+            yield Trouble(group, what, f"run `sources refresh --source {group}` and read what it says")
+
+
+def _failing(found: Status, now_ms: int) -> Iterator[Trouble]:
+    groups: dict[str, list[SourceStatus]] = {}
+    for one in found.sources:
+        if one.fault:
+            groups.setdefault(group_of(one.source), []).append(one)
+    for group, members in groups.items():
+        for one in members[:_MOST_OF_A_GROUP]:
+            detail, remedy = parted(one.fault or "")
+            since = "has never worked" if one.succeeded_ms is None else f"last worked {ago(now_ms - one.succeeded_ms)}"
+            yield Trouble(name_of(one), f"fails, {since}: {detail}", remedy or "`sources check` tries what it needs")
+        if len(members) > _MOST_OF_A_GROUP:
+            what = f"{len(members) - _MOST_OF_A_GROUP:,} more of its sources fail"
+            yield Trouble(group, what, "`sources status -v` lists them")
+
+
+def _missing(found: Status) -> Iterator[Trouble]:
+    for source in found.missing:
+        name = "chat" if group_of(source) == "chat" else source
+        remedy = "wait for the refresh that is running" if found.running is not None else "run `sources refresh`"
+        yield Trouble(name, "is configured and was never indexed", remedy)
+
+
+def _erasure(found: Status) -> Iterator[Trouble]:
+    if found.owes_erasure:
+        what = "deleted text may still be in the bytes of the file: the last run ended before it was wiped"
+        yield Trouble("erasure", what, "run `sources refresh`; if it stays, it names the process that holds the file")
+
+
+def _suspended(found: Status) -> Iterator[Trouble]:
+    suspended = [room for room in found.unread if room.outcome == "suspended"]
+    for room in suspended[:_MOST_OF_A_GROUP]:
+        yield Trouble(room.label, f"is out of every search for now: {room.text}", "`sources rooms` says more")
+    if len(suspended) > _MOST_OF_A_GROUP:
+        more = f"{len(suspended) - _MOST_OF_A_GROUP:,} more rooms are out of every search for now"
+        yield Trouble("chat", more, "`sources rooms` lists them")
+
+
+def _vectors(found: Status) -> Iterator[Trouble]:
+    if found.is_drifted:
+        what = "the model answers otherwise than when the index was built, so only words are searched"
+        yield Trouble("vectors", what, "run `sources refresh --full`, or bring the former model back")
+    if found.pending:
+        what = f"{found.pending:,} texts wait for their vectors; they are found by their words alone"
+        yield Trouble("vectors", what, "the next refresh goes on; if the number stays, `sources check` tries [embed]")
+
+
+def name_of(one: SourceStatus) -> str:
+    """For people: a room by what it is called."""
+    return one.label if group_of(one.source) == "chat" and one.label else one.source
+
+
+def span(duration_ms: int) -> str:
+    """In the largest unit that fits: `3 hours`, `1 day`."""
+    for unit_ms, name in _UNITS:
+        if duration_ms >= unit_ms:
+            count = duration_ms // unit_ms
+            return f"{count:,} {name}{'' if count == 1 else 's'}"
+    return "a moment"
+
+
+def ago(duration_ms: int) -> str:
+    """`3 hours ago`; a time to come, of a clock that was set back, is now."""
+    return "now" if duration_ms < SECOND_MS else f"{span(duration_ms)} ago"
