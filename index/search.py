@@ -22,6 +22,7 @@ from index.model import EVERYTHING, Answer, Audience, ChunkId, Corpus, Filters, 
 from index.store.reading import StoredChunk
 from index.text.found import Finder
 from index.text.fuse import Fused, WeightedRanking, fuse
+from index.text.headword import Headword
 from index.text.query import parse_many
 from index.text.routing import ROUTES, Route, Target, boosts, route
 from index.text.snippet import best_message, snippet
@@ -166,12 +167,18 @@ class Searcher:
         stored = await view.stored(sorted(identities))
         rankings = [ranking for one in asked for ranking in self._weighted(one, stored)]
         routes = dict.fromkeys(row for one in asked for row in route(one.query.text, self._settings.routes))
+        headwords = [
+            Headword(one.query.text, row, self._keys.languages)
+            for one in asked
+            for row in routes
+            if row.heading_factor != 1.0
+        ]
         found = []
         for fused in fuse(rankings):
             chunk = stored.get(fused.chunk)
             if chunk is None:
                 continue
-            lifted = boosts(Target(chunk.kind, chunk.chunk.section), tuple(routes))
+            lifted = boosts(Target(chunk.kind, chunk.chunk.section), tuple(routes)) + _of_heading(chunk, headwords)
             score = fused.score
             for _, factor in lifted:
                 score *= factor
@@ -234,6 +241,16 @@ class Searcher:
             if floor is not None and any(ranked.chunk == chunk and ranked.score >= floor for ranked in one.nearest):
                 return False
         return True
+
+
+def _of_heading(stored: StoredChunk, headwords: Sequence[Headword]) -> tuple[tuple[str, float], ...]:
+    """The lift of a hit whose heading is what some text asks for: the largest, once."""
+    if stored.corpus is Corpus.CHAT or not headwords:
+        return ()
+    heading = stored.chunk.heading[-1] if stored.chunk.heading else stored.title
+    best = max(headwords, key=lambda headword: headword.lift(heading))
+    factor = best.lift(heading)
+    return ((f"{best.route.name} heading", factor),) if factor > 1.0 else ()
 
 
 def _trust(lexical: Sequence[Ranked]) -> float:

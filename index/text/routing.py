@@ -37,6 +37,7 @@ class Route:
     sections: tuple[str, ...] = ()
     kinds: tuple[Kind, ...] = ()
     factor: float = 1.2
+    heading_factor: float = 1.0  # for hits whose heading is the word that is asked for (`headword.py`)
 
     def lifts(self, target: Target) -> bool:
         if target.section is not None and fold(target.section) in map(fold, self.sections):
@@ -124,6 +125,7 @@ ROUTES: Final[tuple[Route, ...]] = (
             "was ist", "was sind", "was bedeutet", "was versteht man", "wozu dient",
         ),
         kinds=NARRATIVE,
+        heading_factor=2.0,
     ),
     Route(
         "instruction",
