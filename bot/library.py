@@ -1,29 +1,28 @@
-"""The index as the bot reads it: opened read-only, opened anew when the file was replaced or built with something else.
+"""The index as the bot reads it: opened read-only, opened anew when it was replaced or built with something else.
 
 No reading lasts longer than one question, so a refresh can always empty its log.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from bot.audience import IndexedSource
 from bot.memory import Quote
-from index.errors import StoreError
+from index.engines.base import Catalogue
+from index.errors import SourcesError, StoreError
 from index.model import Answer, Audience, EventId, RoomId, SourceId
 from index.search import Searcher
-from index.store import reading, rooms
 from index.store.driver import DatabaseError
 from index.store.rooms import RoomRecord
-from index.store.store import Source, Store
+from index.store.store import Source
 from index.text.words import Keys
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    store: Store
+    catalogue: Catalogue
     searcher: Searcher
     keys: Keys
 
@@ -42,8 +41,7 @@ class RoomEntry:
 
 
 class Library:
-    def __init__(self, file: Path, open_index: Open) -> None:
-        self._file = file
+    def __init__(self, open_index: Open) -> None:
         self._open_index = open_index
         self._opened: Opened | None = None
         self._stack = AsyncExitStack()
@@ -58,12 +56,12 @@ class Library:
         """Equal as long as nothing was written. StoreError when there is no index to be read."""
         async with self._lock:
             opened = await self._current()
-            return (*self._mark, *await _row(opened, "PRAGMA data_version"))
+            return (*self._mark, *await opened.catalogue.revision())
 
     async def sources(self) -> list[Source]:
         """Those that searches can reach."""
         async with self._lock:
-            return [source for source in await (await self._current()).store.sources() if not source.is_hidden]
+            return [source for source in await (await self._current()).catalogue.sources() if not source.is_hidden]
 
     async def search(self, text: str, audience: Audience, *, limit: int, skip: int, now_ms: int) -> tuple[Answer, Keys]:
         """The keys are those that the question was read with."""
@@ -76,26 +74,27 @@ class Library:
         """Quotes of messages that the index does not hold any more, in whatever window. Files may change freely."""
         said = [quote for quote in quotes if quote.event is not None]
         async with self._lock:
-            connection = (await self._current()).store.connection
-            stored = await reading.chunks_by_id(connection, list({quote.chunk for quote in said}))
+            catalogue = (await self._current()).catalogue
+            stored = await catalogue.stored(list({quote.chunk for quote in said}))
             gone = set()
             for quote in said:
                 chunk = stored.get(quote.chunk)
                 if chunk is not None:
                     is_there = any(message.event == quote.event for message in chunk.chunk.messages)
                 else:  # the windows were cut anew
-                    is_there = await reading.holds_event(connection, quote.source, EventId(str(quote.event)))
+                    is_there = await catalogue.holds_event(quote.source, EventId(str(quote.event)))
                 if not is_there:
                     gone.add(quote)
         return frozenset(gone)
 
     async def room(self, room: RoomId) -> RoomEntry:
+        name = SourceId(f"chat:{room}")
         async with self._lock:
-            opened = await self._current()
-            source = await opened.store.source(SourceId(f"chat:{room}"))
-            first_ms = await reading.first_ms(opened.store.connection, source.key) if source else None
+            catalogue = (await self._current()).catalogue
+            source = next((source for source in await catalogue.sources() if source.id == name), None)
+            first_ms = await catalogue.first_ms(name) if source else None
             return RoomEntry(
-                record=await rooms.room(opened.store.connection, room),
+                record=await catalogue.room(room),
                 is_indexed=first_ms is not None,
                 is_hidden=source is not None and source.is_hidden,
                 first_ms=first_ms,
@@ -103,30 +102,18 @@ class Library:
 
     async def _current(self) -> Opened:
         try:
-            mark = await self._read_mark()
-            if self._opened is None or mark != self._mark:
+            if self._opened is not None and await self._opened.catalogue.identity() != self._mark:
                 await self.close()
+            if self._opened is None:
                 self._opened = await self._stack.enter_async_context(self._open_index())
-                self._mark = await self._read_mark()
+                self._mark = await self._opened.catalogue.identity()
             return self._opened
+        except SourcesError:
+            await self.close()
+            raise
         except DatabaseError as error:
             await self.close()
-            raise StoreError(f"{self._file.name}: cannot be read: {error} (run `sources verify`)") from error
-
-    async def _read_mark(self) -> tuple[object, ...]:
-        """Which file it is, and what it was built with."""
-        try:
-            status = self._file.stat()
-        except OSError as error:
-            await self.close()
-            raise StoreError(f"{self._file.name}: {error.strerror} (run `sources refresh`)") from error
-        built_with = None if self._opened is None else await self._opened.store.fingerprint()
-        return status.st_dev, status.st_ino, built_with
-
-
-async def _row(opened: Opened, statement: str) -> Sequence[object]:
-    rows = await opened.store.connection.execute_fetchall(statement)
-    return tuple(next(iter(rows)))
+            raise StoreError(f"the index cannot be read: {error} (run `sources verify`)") from error
 
 
 def indexed(sources: Collection[Source]) -> list[IndexedSource]:
@@ -141,9 +128,9 @@ def oldest_success_ms(sources: Collection[Source], audience: Audience) -> int | 
 
 
 @asynccontextmanager
-async def open_library(file: Path, open_index: Open) -> AsyncIterator[Library]:
+async def open_library(open_index: Open) -> AsyncIterator[Library]:
     """Opens nothing yet: a bot without an index is up, and says that it has none."""
-    library = Library(file, open_index)
+    library = Library(open_index)
     try:
         yield library
     finally:

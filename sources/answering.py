@@ -68,9 +68,9 @@ async def open_bot(config: Config, credentials: Credentials, config_file: Path |
         @asynccontextmanager
         async def open_both() -> AsyncIterator[Opened]:
             async with open_index(config, credentials) as index:
-                yield Opened(index.store, index.searcher, index.keys)
+                yield Opened(index.catalogue, index.searcher, index.keys)
 
-        library = await opened.enter_async_context(open_library(config.index_file, open_both))
+        library = await opened.enter_async_context(open_library(open_both))
         memory = await opened.enter_async_context(open_memory(config.state_dir / "bot.sqlite"))
         rooms = Rooms([me] if reader is None else [me, reader])
         places = Places(settings, me.reader)

@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING
 from index.embed.base import Embedder, EmbedderIdentity, EmbedSettings, Kind
 from index.embed.base import Progress as ModelProgress
 from index.embed.floors import floor_of
-from index.engines.sqlite import SqliteEngine
+from index.engines.base import Catalogue
 from index.errors import ConfigError, EmbedderError, ReindexNeededError
 from index.model import NO_EMBEDDER, Corpus, Fingerprint, SourceId
 from index.search import Searcher, SearchSettings
 from index.store.schema import STEPS
-from index.store.store import Store, open_store
+from index.store.store import open_store
 from index.store.vectors import DRIFTED
 from index.text.words import WORDS_VERSION, Keys
 from sources.config.model import Config
 from sources.config.routes import routes
 from sources.config.settings import clones_folder, embed_settings, purges_folder
 from sources.credentials import Credentials
+from sources.engines import open_engine, published_routes
 from sources.redact import redact
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def fingerprint(config: Config, identity: EmbedderIdentity | None) -> Fingerprin
 class OpenIndex:
     """`keys` are those that questions are read with."""
 
-    store: Store
+    catalogue: Catalogue
     searcher: Searcher
     keys: Keys
 
@@ -96,8 +97,10 @@ async def open_searcher(
 async def open_index(config: Config, credentials: Credentials, *, is_lexical: bool = False) -> AsyncIterator[OpenIndex]:
     """Read-only. An embedder that cannot be had costs the vectors and leaves a note, never the search."""
     async with AsyncExitStack() as opened:
-        store = await opened.enter_async_context(open_store(config.index_file, is_writer=False))
-        stored = await store.fingerprint()
+        keys = Keys(config.index.languages)
+        ranking = await opened.enter_async_context(open_engine(config, credentials, keys))
+        catalogue = ranking.catalogue
+        stored = await catalogue.fingerprint()
         _check_words(config, stored)
         notes: list[str] = []
         embedder = None
@@ -106,14 +109,14 @@ async def open_index(config: Config, credentials: Credentials, *, is_lexical: bo
                 embedder = await opened.enter_async_context(embedder_of(embed_settings(config, credentials)))
             except EmbedderError as error:
                 notes.append(f"found by words alone: {error}")
-        if embedder is not None and (other := await _other_model(store, embedder.identity, stored)):
+        if embedder is not None and (other := await _other_model(catalogue, embedder.identity, stored)):
             notes.append(f"found by words alone: {other}")
             embedder = None
-        keys = Keys(config.index.languages)
         settings = search_settings(config, embedder)
-        engine = SqliteEngine(store, keys)
-        searcher = Searcher(engine, keys, embedder, settings, scrub=redact, notes=tuple(notes))
-        yield OpenIndex(store, searcher, keys)
+        if not config.search.route and (rows := await published_routes(catalogue)):
+            settings = replace(settings, routes=routes(rows))
+        searcher = Searcher(ranking.engine, keys, embedder, settings, scrub=redact, notes=tuple(notes))
+        yield OpenIndex(catalogue, searcher, keys)
 
 
 def _check_words(config: Config, stored: Fingerprint | None) -> None:
@@ -124,13 +127,13 @@ def _check_words(config: Config, stored: Fingerprint | None) -> None:
         raise ReindexNeededError("reindex needed: other languages or rules of words (run `sources refresh --full`)")
 
 
-async def _other_model(store: Store, identity: EmbedderIdentity, stored: Fingerprint | None) -> str | None:
+async def _other_model(catalogue: Catalogue, identity: EmbedderIdentity, stored: Fingerprint | None) -> str | None:
     """Vectors of two models never meet in one ranking."""
     if stored is None or stored.embedder == NO_EMBEDDER:
         return "the index holds no vectors yet"
     if not stored.embeds_like(identity.name, identity.dimension, identity.query_prefix, identity.document_prefix):
         return f"the index holds vectors of {stored.embedder}, not of {identity.name} (run `sources refresh --full`)"
-    if await store.value(DRIFTED):
+    if await catalogue.fact(DRIFTED):
         return f"{identity.name} answers otherwise than when the index was built (run `sources refresh --full`)"
     return None
 

@@ -77,6 +77,7 @@ KNOWN: Final = (
     Credential("git-handbook", "user:token of a private repository over https, which `repo.credential` names"),
     Credential("matrix-bot-token", "access token of the bot's account in [bot]"),
     Credential("matrix-reader-token", "access token of the reader account in [chat]"),
+    Credential("qdrant-api-key", "key of the cluster, which `index.qdrant.api_key_credential` names"),
 )
 
 

@@ -4,8 +4,21 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
+from index.model import (
+    Audience,
+    ChunkId,
+    EventId,
+    Filters,
+    Fingerprint,
+    Query,
+    Ranked,
+    RoomId,
+    SourceId,
+    Vector,
+)
 from index.store.reading import StoredChunk
+from index.store.rooms import RoomRecord
+from index.store.store import Source
 
 
 class View(Protocol):
@@ -32,3 +45,38 @@ class Engine(Protocol):
 
     def view(self, audience: Audience, filters: Filters) -> AbstractAsyncContextManager[View]:
         """Opened for one ranking and closed at once: a view left open keeps old pages alive."""
+
+
+class Catalogue(Protocol):
+    """What is known beside chunks, for those who only read. Where the engine is a cluster, nothing else is asked."""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+
+    async def fingerprint(self) -> Fingerprint | None:
+        """What the index was built with; None for one that was never written to."""
+
+    async def fact(self, name: str) -> str | None:
+        """One entry of `meta`, as far as readers need it."""
+
+    async def sources(self) -> list[Source]:
+        """All known sources, by key; those of a cluster without their cursors."""
+
+    async def room(self, room: RoomId) -> RoomRecord | None:
+        """What was decided about a room, and who may see it."""
+
+    async def first_ms(self, source: SourceId) -> int | None:
+        """The time of the oldest thing that is held of a source; None while nothing is."""
+
+    async def stored(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
+        """Those of the chunks that are there, whoever asks."""
+
+    async def holds_event(self, source: SourceId, event: EventId) -> bool:
+        """Whether any window of a room holds a message."""
+
+    async def identity(self) -> tuple[object, ...]:
+        """Equal as long as it is the same index, built with the same things."""
+
+    async def revision(self) -> tuple[object, ...]:
+        """Equal as long as nothing was written."""

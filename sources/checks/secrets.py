@@ -35,6 +35,8 @@ def needed(config: Config) -> dict[str, str]:
     names: dict[str, str] = {}
     if config.embed.api_key_credential:
         names[config.embed.api_key_credential] = "for [embed]"
+    if config.index.engine == "qdrant" and config.index.qdrant.api_key_credential:
+        names.setdefault(config.index.qdrant.api_key_credential, "for [index.qdrant]")
     if config.ask.kind != "off" and config.ask.api_key_credential:
         names.setdefault(config.ask.api_key_credential, "for [ask]")
     if config.audit.alert_credential:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from sources.config.chat_tables import Bot, Chat
+from sources.config.engine_tables import Qdrant
 from sources.config.forms import (
     DURATION,
     HTTP_URL,
@@ -31,12 +32,16 @@ from sources.config.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 class Index:
     """`[index]`: where and how the index is kept."""
 
-    engine: Annotated[Literal["sqlite"], "What ranks: one SQLite file."] = "sqlite"
+    engine: Annotated[
+        Literal["sqlite", "qdrant"],
+        "What ranks: one SQLite file, or a Qdrant cluster that the writer copies its file into.",
+    ] = "sqlite"
     languages: Annotated[
         tuple[str, ...],
         Each(LANGUAGE),
         "Languages whose inflected words find each other. A change needs `sources refresh --full`.",
     ] = ("en", "cs", "de")
+    qdrant: Annotated[Qdrant, ""] = field(default_factory=Qdrant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

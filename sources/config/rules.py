@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sources.config.chat_tables import Bot, BotRoom, Chat
 from sources.config.decode import Problem
+from sources.config.engine_tables import Qdrant
 from sources.config.forms import ROOM_ID, FormError
 from sources.config.model import Ask, Audit, Config, Embed, Index, Refresh, Route, Search
 from sources.config.source_tables import Forge, Notes, Repo, Validate
@@ -16,6 +17,12 @@ def contradictions(table: object) -> Iterator[Problem]:
         case Index():
             if not table.languages:
                 yield Problem("languages", "is empty", 'name at least one, like ["en"]')
+            if table.engine == "qdrant" and table.qdrant.url is None:
+                yield Problem("qdrant.url", 'is missing, and engine = "qdrant" needs it', "add it, or change engine")
+        case Qdrant():
+            yield from _some_time("connect_timeout", table.connect_timeout_ms)
+            yield from _some_time("query_timeout", table.query_timeout_ms)
+            yield from _some_time("write_timeout", table.write_timeout_ms)
         case Embed():
             yield from _embed(table)
         case Search():

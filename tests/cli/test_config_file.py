@@ -88,7 +88,7 @@ def test_values_arrive_with_their_units_resolved() -> None:
         ),
         (
             "[index]\nengine = 'sqlit'",
-            'sources.toml: index.engine: expected one of "sqlite", found \'sqlit\' (did you mean "sqlite"?)',
+            'sources.toml: index.engine: expected one of "sqlite", "qdrant", found \'sqlit\' (did you mean "sqlite"?)',
         ),
         (
             "[index]\nlanguages = 'en'",

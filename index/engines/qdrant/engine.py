@@ -205,17 +205,7 @@ class QdrantView:
         return (await self._cluster.read(ask)).points
 
     async def stored(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
-        if not chunks:
-            return {}
-        records = await self._cluster.read(
-            lambda client: client.retrieve(
-                self._collection, list(chunks), with_payload=list(SHOWN), consistency=self._consistency
-            )
-        )
-        try:
-            return {ChunkId(int(one.id)): stored_chunk(int(one.id), one.payload or {}) for one in records}
-        except ValueError as error:
-            raise EngineError(f"{self._cluster.name}: {error} (run `sources refresh --full` on the writer)") from error
+        return await retrieve(self._cluster, chunks)
 
     async def notes(self) -> list[str]:
         notes = ["the copy in the cluster is being filled: hits may be missing"] if self._label.is_filling else []
@@ -237,6 +227,21 @@ class QdrantView:
     @property
     def _consistency(self) -> models.ReadConsistency | None:
         return consistency_of(self._cluster)
+
+
+async def retrieve(cluster: Cluster, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
+    """Those of the chunks that are there."""
+    if not chunks:
+        return {}
+    found = await cluster.read(
+        lambda client: client.retrieve(
+            cluster.settings.collection, list(chunks), with_payload=list(SHOWN), consistency=consistency_of(cluster)
+        )
+    )
+    try:
+        return {ChunkId(int(one.id)): stored_chunk(int(one.id), one.payload or {}) for one in found}
+    except ValueError as error:
+        raise EngineError(f"{cluster.name}: {error} (run `sources migrate --to qdrant` on the writer)") from error
 
 
 def consistency_of(cluster: Cluster) -> models.ReadConsistency | None:
