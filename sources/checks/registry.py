@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from index.errors import SourcesError
-from sources.checks import asking, bot, chat, embedding, forges, indexing, machine, notes, repos, secrets
+from sources.checks import asking, bot, chat, embedding, forges, indexing, machine, metrics, notes, repos, secrets
 from sources.checks.base import Finding, Probe, failure
 from sources.config.model import Config
 from sources.credentials import Credentials
@@ -21,6 +21,7 @@ PROBES: Final[Mapping[str, Probe]] = {
     "notes": notes.probe,
     "chat": chat.probe,
     "bot": bot.probe,
+    "metrics": metrics.probe,
 }
 
 

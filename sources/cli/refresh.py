@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from index.errors import BusyError
+from index.errors import BusyError, SourcesError
 from ingest.refresh import Progress
 from ingest.report import Outcome, Report
 from sources.app import run_refresh
@@ -17,6 +17,8 @@ from sources.cli.exits import Exit
 from sources.cli.output import put_json
 from sources.cli.progress import Bars
 from sources.cli.report import exit_code, report_record, report_text
+from sources.cli.style import one_line
+from sources.metrics.measuring import measured
 from sources.status import configured
 
 _ASK_AGAIN_S: Final = 1.0
@@ -48,7 +50,7 @@ def command(invocation: Invocation, only: tuple[str, ...], if_busy: str, *, is_f
         return _rehearse(invocation, only, is_full=is_full)
     while True:
         try:
-            report = asyncio.run(_refresh(invocation, only, is_full=is_full))
+            report = asyncio.run(_measured(invocation, only, is_full=is_full))
             break
         except BusyError:
             if if_busy == "fail":
@@ -77,6 +79,24 @@ def _rehearse(invocation: Invocation, only: Sequence[str], *, is_full: bool) -> 
     else:
         click.echo(dry_text(expected, invocation.style))
     return Exit.FINE
+
+
+async def _measured(invocation: Invocation, only: Sequence[str], *, is_full: bool) -> Report:
+    def complain(error: SourcesError) -> None:
+        if sys.stderr.isatty():
+            click.echo(f"sources: {one_line(str(error))}", err=True)
+            return
+        invocation.start_logging()
+        import structlog
+
+        structlog.get_logger().warning("metrics.not_written", why=str(error))
+
+    return await measured(
+        invocation.config,
+        lambda: _refresh(invocation, only, is_full=is_full),
+        is_whole=not only,
+        on_trouble=complain,
+    )
 
 
 async def _refresh(invocation: Invocation, only: Sequence[str], *, is_full: bool) -> Report:

@@ -187,6 +187,18 @@ class Refresh:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """`[metrics]`: what a refresh leaves for Prometheus to collect. docs/monitoring.md has every metric."""
+
+    textfile: Annotated[
+        Path | None,
+        PATH,
+        "A file ending in `.prom`, in the folder that node_exporter's textfile collector reads; none is written "
+        "without it. Needs `sources[metrics]`.",
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
     """`[log]`: what goes to standard error. Never text, questions or credentials: names, ids, counts, durations."""
 
@@ -207,6 +219,7 @@ class Config:
     ask: Annotated[Ask, ""] = field(default_factory=Ask)
     audit: Annotated[Audit, ""] = field(default_factory=Audit)
     refresh: Annotated[Refresh, ""] = field(default_factory=Refresh)
+    metrics: Annotated[Metrics, ""] = field(default_factory=Metrics)
     log: Annotated[Log, ""] = field(default_factory=Log)
     repo: Annotated[tuple[Repo, ...], ""] = ()
     forge: Annotated[tuple[Forge, ...], ""] = ()

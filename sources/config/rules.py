@@ -7,7 +7,7 @@ from sources.config.chat_tables import Bot, BotRoom, Chat
 from sources.config.decode import Problem
 from sources.config.engine_tables import Qdrant
 from sources.config.forms import ROOM_ID, FormError
-from sources.config.model import Ask, Audit, Config, Embed, Index, Refresh, Route, Search
+from sources.config.model import Ask, Audit, Config, Embed, Index, Metrics, Refresh, Route, Search
 from sources.config.source_tables import Forge, Notes, Repo, Validate
 
 
@@ -38,6 +38,9 @@ def contradictions(table: object) -> Iterator[Problem]:
         case Refresh():
             yield from _some_time("source_timeout", table.source_timeout_ms)
             yield from _some_time("silence_timeout", table.silence_timeout_ms)
+        case Metrics():
+            if table.textfile is not None and table.textfile.suffix != ".prom":
+                yield Problem("textfile", "does not end in .prom, so node_exporter would not read it", "name it so")
         case Repo():
             yield from _repo(table)
         case Forge():

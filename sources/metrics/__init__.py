@@ -1,0 +1,1 @@
+"""What a refresh leaves for Prometheus to collect."""
