@@ -18,7 +18,7 @@ from index.model import NO_EMBEDDER, Corpus, Fingerprint, SourceId, corpus_of
 from index.store import documents, sweeps, vectors
 from index.store.erase import Wiped
 from index.store.store import Store
-from ingest.report import Outcome, Report, SourceReport
+from ingest.report import CopyReport, Outcome, Report, SourceReport
 from ingest.vectors import fill_pending, note_pending
 from ingest.writing import Writer
 
@@ -34,6 +34,16 @@ class Worker(Protocol):
 
     async def refresh(self, writer: Writer, *, is_full: bool) -> Sequence[SourceReport]:
         """One report per source that it found. A `SourcesError` fails the worker's own source alone."""
+
+
+class Copy(Protocol):
+    """The copy of the index in a cluster."""
+
+    async def check(self, store: Store) -> None:
+        """Before anything is read. Raises for a cluster that must not be written to, not for one that is away."""
+
+    async def deliver(self, store: Store) -> CopyReport:
+        """Tell the cluster what changed; a fault is reported, and the change waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,7 @@ async def refresh(
     document_keys: Callable[[str], str],
     embedder: Embedder | None,
     progress: Progress = Progress(),
+    copy: Copy | None = None,
     now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
 ) -> Report:
     """Run the plan. The caller holds the write lock, opens the embedder and closes it.
@@ -70,6 +81,8 @@ async def refresh(
     with something else and the plan is not full.
     """
     start = time.monotonic()
+    if copy is not None:
+        await copy.check(store)
     writer = Writer(store, await _prepare(store, fingerprint, is_full=plan.is_full), document_keys)
     reports = [] if plan.is_partial else await _remove_unowned(writer, plan.workers)
     for report in reports:
@@ -86,12 +99,17 @@ async def refresh(
     for done in await asyncio.gather(*(run(worker) for worker in plan.workers)):
         reports += done
     await _record(writer, reports, now_ms())
+    delivered = None if copy is None else await copy.deliver(store)  # what was redacted does not wait for vectors
     filled = await fill_pending(writer, embedder, progress=progress.vectors_done)
     with suppress(SourcesError):  # as for `_record`
         await note_pending(writer, now_ms())
+    if copy is not None and delivered is not None and (filled.embedded or filled.refused):
+        delivered += await copy.deliver(store)
     wiped = await _wipe(store)
     seconds = time.monotonic() - start
-    return Report(tuple(reports), filled, is_erased=wiped.is_done, readers=wiped.readers, seconds=seconds)
+    return Report(
+        tuple(reports), filled, is_erased=wiped.is_done, readers=wiped.readers, seconds=seconds, copy=delivered
+    )
 
 
 async def _prepare(store: Store, wanted: Fingerprint, *, is_full: bool) -> Fingerprint:

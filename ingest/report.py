@@ -42,8 +42,36 @@ class VectorReport:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyReport:
+    """What a cluster was told. `waiting` chunks it has yet to hear of: after a fault the next run goes on with them.
+
+    `is_settled` False: it acknowledged that points are deleted and has yet to rewrite the files that held them.
+    """
+
+    sent: int = 0
+    removed: int = 0
+    waiting: int = 0
+    fault: str | None = None
+    is_credential_fault: bool = False
+    is_settled: bool = True
+    seconds: float = 0.0
+
+    def __add__(self, later: "CopyReport") -> "CopyReport":
+        """Two deliveries of one run: what was done adds up, what is left is as the later one found it."""
+        return CopyReport(
+            self.sent + later.sent,
+            self.removed + later.removed,
+            later.waiting,
+            later.fault,
+            later.is_credential_fault,
+            self.is_settled and later.is_settled,
+            self.seconds + later.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
-    """A whole run. `uncovered` are folders that hold Markdown and belong to no source."""
+    """A whole run. `uncovered` are folders that hold Markdown and belong to no source; `copy` is for a cluster."""
 
     sources: tuple[SourceReport, ...]
     vectors: VectorReport
@@ -51,6 +79,7 @@ class Report:
     is_erased: bool = True  # False: a long reader kept deleted pages alive; the next run tries again
     readers: tuple[int, ...] = ()  # those processes, as far as they could be found
     seconds: float = 0.0
+    copy: CopyReport | None = None
 
     @property
     def has_changed(self) -> bool:

@@ -64,7 +64,7 @@ def command(invocation: Invocation, only: tuple[str, ...], if_busy: str, *, is_f
         told = report_text(report, style=invocation.style, is_verbose=invocation.verbosity > 0)
         if told and not (invocation.is_quiet and not report.failed):
             click.echo(told)
-    elif report.has_changed or report.vectors.pending or invocation.verbosity:
+    elif report.has_changed or report.vectors.pending or exit_code(report) or invocation.verbosity:
         _log(invocation, report)
     return exit_code(report)
 
@@ -138,6 +138,17 @@ def _log(invocation: Invocation, report: Report) -> None:
             )
     if report.vectors.fault:
         log.warning("refresh.vectors_pending", pending=report.vectors.pending, fault=report.vectors.fault)
+    if report.copy is not None:
+        told = log.error if report.copy.fault else log.info
+        told(
+            "refresh.copied",
+            sent=report.copy.sent,
+            removed=report.copy.removed,
+            waiting=report.copy.waiting,
+            fault=report.copy.fault,
+            settled=report.copy.is_settled,
+            seconds=round(report.copy.seconds, 2),
+        )
     log.info(
         "refresh.done",
         sources=len(report.sources),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from ingest.report import Outcome, Report, SourceReport
+from ingest.report import CopyReport, Outcome, Report, SourceReport
 from sources.cli.exits import Exit
 from sources.cli.style import PLAIN, Style, one_line, table
 
@@ -13,9 +13,12 @@ _COLOURS: Final = {Outcome.FAILED: "red", Outcome.REMOVED: "yellow", Outcome.UPD
 
 def exit_code(report: Report) -> Exit:
     """A refused credential has its own code when nothing else failed: waiting does not mend it."""
-    if not report.failed:
+    faults = [one.is_credential_fault for one in report.failed]
+    if report.copy is not None and report.copy.fault:
+        faults.append(report.copy.is_credential_fault)
+    if not faults:
         return Exit.FINE
-    return Exit.CREDENTIAL if all(one.is_credential_fault for one in report.failed) else Exit.SOURCE_FAILED
+    return Exit.CREDENTIAL if all(faults) else Exit.SOURCE_FAILED
 
 
 def report_text(report: Report, *, style: Style = PLAIN, is_verbose: bool = False) -> str:
@@ -73,11 +76,25 @@ def _tail(report: Report, style: Style) -> Iterable[str]:
         yield style.paint(f"vectors: {vectors.pending:,} pending; the next refresh tries again", "yellow")
     if vectors.fault:
         yield style.paint(f"vectors: {one_line(vectors.fault)}", "yellow")
+    if report.copy is not None:
+        yield from _copy_lines(report.copy, style)
     for folder in report.uncovered:
         yield style.paint(f"not covered by any source: {one_line(folder)}", "yellow")
     if not report.is_erased:
         who = f" (process {', '.join(map(str, report.readers))})" if report.readers else ""
         yield style.paint(f"note: erased text is still in the log{who}; the next refresh wipes it", "yellow")
+
+
+def _copy_lines(copy: CopyReport, style: Style) -> Iterable[str]:
+    told = _signed(("~", copy.sent), ("-", copy.removed))
+    if told:
+        yield f"cluster: {told} chunks in {copy.seconds:.1f} s"
+    if copy.fault:
+        yield style.paint(f"failed: {one_line(copy.fault)}", "red")
+    if copy.waiting:
+        yield style.paint(f"cluster: {copy.waiting:,} chunks wait; the next refresh goes on", "yellow")
+    if not copy.is_settled:
+        yield style.paint("note: the cluster is still rewriting files that held deleted points", "yellow")
 
 
 def report_record(report: Report) -> dict[str, object]:
@@ -95,6 +112,16 @@ def report_record(report: Report) -> dict[str, object]:
             "pending": report.vectors.pending,
             "fault": report.vectors.fault,
             "seconds": round(report.vectors.seconds, 3),
+        },
+        "copy": None
+        if report.copy is None
+        else {
+            "sent": report.copy.sent,
+            "removed": report.copy.removed,
+            "waiting": report.copy.waiting,
+            "fault": report.copy.fault,
+            "settled": report.copy.is_settled,
+            "seconds": round(report.copy.seconds, 3),
         },
         "sources": [
             {
