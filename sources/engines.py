@@ -66,7 +66,6 @@ async def open_cluster(config: Config, credentials: Credentials) -> "AsyncIterat
         replicas=table.replicas,
         write_factor=table.write_factor,
         read_consistency=table.read_consistency,
-        connect_timeout_s=table.connect_timeout_ms / 1000,
         query_timeout_s=table.query_timeout_ms / 1000,
         write_timeout_s=table.write_timeout_ms / 1000,
     )

@@ -25,17 +25,23 @@ from sources.app import fingerprint
 from sources.config.chat import chat_settings
 from sources.config.model import Config
 from sources.config.settings import purges_folder
+from sources.copying import copy_of
+from sources.credentials import Credentials
 
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """`is_applied` False: a refresh is running, see `busy`. `is_erased` False: `readers` keep old pages alive."""
+    """`is_applied` False: a refresh is running, see `busy`.
+
+    `is_erased` False: `readers` keep old pages alive, or the cluster did not acknowledge, see `copy_fault`.
+    """
 
     record: PurgeRecord
     is_applied: bool
     busy: str = ""
     is_erased: bool = False
     readers: tuple[int, ...] = ()
+    copy_fault: str = ""
 
 
 def host_user() -> str:
@@ -69,7 +75,7 @@ async def preview(config: Config, record: PurgeRecord) -> Matched:
         return await sweeps.matched(store.connection, record.conditions)
 
 
-async def give(config: Config, record: PurgeRecord) -> Purge:
+async def give(config: Config, credentials: Credentials, record: PurgeRecord) -> Purge:
     """Write the order down, then carry it out if nobody else writes.
 
     Windows that lose a message are searched by words alone until the next refresh embeds them.
@@ -91,8 +97,12 @@ async def give(config: Config, record: PurgeRecord) -> Purge:
         done = [one for one in await purges.purges(store.connection) if one.identity == record.identity]
         if not done:
             raise StoreError(f"{store.name}: the order was written down and is not known (run `sources verify`)")
+        copy = copy_of(config, credentials)
+        delivered = None if copy is None else await copy.deliver(store)
         wiped = await store.wipe()
-    return Purge(done[0], is_applied=True, is_erased=wiped.is_done, readers=wiped.readers)
+    fault = "" if delivered is None else delivered.fault or ""
+    is_erased = wiped.is_done and not fault
+    return Purge(done[0], is_applied=True, is_erased=is_erased, readers=wiped.readers, copy_fault=fault)
 
 
 async def given(config: Config) -> list[PurgeRecord]:

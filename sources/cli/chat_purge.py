@@ -69,7 +69,7 @@ def command(
         if not sys.stdin.isatty() or invocation.as_json:
             raise click.UsageError("nobody can be asked here: say --yes, or --dry-run to see what would go")
         click.confirm(f"{one_line(scope(record))}: {reach(found)}. Forget that for good?", abort=True)
-    done = asyncio.run(give(invocation.config, record))
+    done = asyncio.run(give(invocation.config, invocation.credentials, record))
     if invocation.as_json:
         put_json({"version": 1, "matched": matched_record(found), **purge_record(done)})
     elif not invocation.is_quiet or not done.is_erased:
@@ -188,7 +188,9 @@ def told(done: Purge) -> str:
             f"Written down, not carried out yet: {one_line(done.busy.partition(' (')[0])}. It or the next one does it."
         )
     lines = [f"Forgot {done.record.removed:,} messages and edits. Proof: {done.record.proof or 'nothing went'}"]
-    if not done.is_erased:
+    if done.copy_fault:
+        lines.append(f"Not yet erased from the cluster: {one_line(done.copy_fault)}. The next refresh does it.")
+    elif not done.is_erased:
         who = f" (process {', '.join(map(str, done.readers))})" if done.readers else ""
         lines.append(f"Not yet erased from the file: somebody is reading it{who}. The next refresh does it.")
     return "\n".join(lines)
@@ -237,4 +239,5 @@ def purge_record(done: Purge) -> dict[str, object]:
         "applied": done.is_applied,
         "erased": done.is_erased,
         "readers": list(done.readers),
+        "copy_fault": done.copy_fault,
     }

@@ -26,10 +26,9 @@ class Qdrant:
     read_consistency: Annotated[
         Literal["majority", "all", "quorum", "one"], "Replicas that are asked, and must agree, where there are several."
     ] = "majority"
-    connect_timeout_ms: Annotated[int, DURATION, "Until the cluster can be reached."] = 2 * SECOND_MS
-    query_timeout_ms: Annotated[int, DURATION, "For each request of a question, its repetition included."] = (
-        5 * SECOND_MS
-    )
+    query_timeout_ms: Annotated[
+        int, DURATION, "For each request of a question, connecting and a repetition included."
+    ] = 5 * SECOND_MS
     write_timeout_ms: Annotated[int, DURATION, "For each try of a change; a refresh tries five times."] = MINUTE_MS
 
     @property

@@ -20,7 +20,6 @@ def contradictions(table: object) -> Iterator[Problem]:
             if table.engine == "qdrant" and table.qdrant.url is None:
                 yield Problem("qdrant.url", 'is missing, and engine = "qdrant" needs it', "add it, or change engine")
         case Qdrant():
-            yield from _some_time("connect_timeout", table.connect_timeout_ms)
             yield from _some_time("query_timeout", table.query_timeout_ms)
             yield from _some_time("write_timeout", table.write_timeout_ms)
         case Embed():

@@ -85,6 +85,8 @@ class Cluster:
                 return EngineError(f"{self.name}: too busy (try again later, or raise its limits)")
             case UnexpectedResponse():
                 return self._refusal(error)
+            case JSONDecodeError():
+                return EngineError(f"{self.name}: the answer is not Qdrant's (check [index.qdrant] url)")
             case ValueError():  # what the local mode raises in place of an answer
                 return EngineError(f"{self.name}: {str(error)[:_SHOWN]}")
         return error

@@ -22,7 +22,6 @@ class QdrantSettings:
     replicas: int = 1
     write_factor: int = 1
     read_consistency: str = "majority"
-    connect_timeout_s: float = 2.0
     query_timeout_s: float = 5.0
     write_timeout_s: float = 60.0
 
