@@ -1,17 +1,22 @@
 """Logging: one line per event on standard error, a name and flat keys, scrubbed. Loaded late: structlog is slow.
 
+Below systemd each event is an entry of the journal with fields of its own instead: see `journal`.
+
 Our events say ids, counts and durations. Libraries are let in from INFO, since below that they print whole
 responses, and their lines pass the scrubber like ours.
 """
 
 import logging
+import os
 import sys
 from collections.abc import MutableMapping
-from typing import Any, Final, TextIO
+from pathlib import Path
+from typing import Any, Final, TextIO, cast
 
 import structlog
 from structlog.typing import Processor
 
+from sources.journal import SOCKET, JournalRenderer, JournalStream, is_below_systemd
 from sources.redact import redact
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
@@ -20,9 +25,12 @@ _SILENCED: Final = {"nio.events.misc": logging.CRITICAL, "httpx": logging.WARNIN
 _MAX_VALUE_CHARS: Final = 2_000
 
 
-def configure(level: str = "info", format: str = "auto", stream: TextIO | None = None) -> None:
+def configure(
+    level: str = "info", format: str = "auto", stream: TextIO | None = None, *, journal: Path = SOCKET
+) -> None:
     """Set up once, at start. `level` and `format` as in `[log]`; repeated calls replace what was there."""
     output = stream or sys.stderr
+    is_journal = format == "auto" and is_below_systemd(output, os.environ)
     least = _LEVELS[level]
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -32,6 +40,9 @@ def configure(level: str = "info", format: str = "auto", stream: TextIO | None =
         redacted,
     ]
     renderer = _renderer(format, output)
+    if is_journal:
+        renderer = JournalRenderer(renderer)
+        output = cast(TextIO, JournalStream(output, journal))
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(least),

@@ -205,7 +205,10 @@ class Log:
     level: Annotated[
         Literal["debug", "info", "warning", "error"], "The least that is logged; `-v` and `--quiet` change it."
     ] = "info"
-    format: Annotated[Literal["auto", "plain", "json"], "`auto`: plain lines; JSON lines suit a collector."] = "auto"
+    format: Annotated[
+        Literal["auto", "plain", "json"],
+        "`auto`: the journal's own fields below systemd, else plain lines; JSON lines suit a collector.",
+    ] = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,10 @@
 import io
 import json
 import logging
+import os
+import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
@@ -72,3 +75,55 @@ def test_what_is_below_the_level_is_not_logged() -> None:
     stream = logged("warning")
     structlog.get_logger().info("a.b")
     assert stream.getvalue() == ""
+
+
+@pytest.fixture
+def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """A socket in the place of the journal's, and a standard error that systemd says leads to it."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as taker, (tmp_path / "stderr").open("w") as stderr:
+        taker.bind(str(tmp_path / "journal"))
+        taker.settimeout(5)
+        status = os.fstat(stderr.fileno())
+        monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
+        logs.configure("info", "auto", stderr, journal=tmp_path / "journal")
+        yield taker
+
+
+def entry(taker: socket.socket) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in taker.recv(1 << 16).decode().splitlines())
+
+
+def test_below_systemd_an_event_is_an_entry_with_fields(journal: socket.socket) -> None:
+    structlog.get_logger().warning("chat.gap_given_up", room_id="!r:hs", is_old=True, nothing=None)
+    assert entry(journal) == {
+        "MESSAGE": "event=chat.gap_given_up room_id=!r:hs is_old=true",
+        "PRIORITY": "4",
+        "SYSLOG_IDENTIFIER": "sources",
+        "SOURCES_EVENT": "chat.gap_given_up",
+        "SOURCES_ROOM_ID": "!r:hs",
+        "SOURCES_IS_OLD": "true",
+    }
+
+
+def test_no_value_and_no_library_makes_a_field_of_its_own(journal: socket.socket) -> None:
+    structlog.get_logger().info("a.b", value="x\nMESSAGE=forged\r\nPRIORITY=0", **{"odd-key": 1})
+    told = entry(journal)
+    assert (told["PRIORITY"], told["SOURCES_ODD_KEY"]) == ("6", "1")
+    assert "forged" in told["SOURCES_VALUE"] and "forged" not in told["MESSAGE"].split(" ")[0]
+    logging.getLogger("library").error("two\nlines")
+    assert entry(journal)["SOURCES_EVENT"] == "two ⏎ lines"
+
+
+def test_where_the_journal_takes_nothing_the_line_goes_to_standard_error(
+    journal: socket.socket, tmp_path: Path
+) -> None:
+    journal.close()
+    structlog.get_logger().error("refresh.source_failed", source="repo:a")
+    assert (tmp_path / "stderr").read_text() == "event=refresh.source_failed source=repo:a\n"
+
+
+def test_a_stream_that_only_claims_to_be_the_journal_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JOURNAL_STREAM", "1:2")
+    stream = logged(style="auto")
+    structlog.get_logger().info("a.b")
+    assert stream.getvalue().startswith("level=info event=a.b")
