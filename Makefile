@@ -4,7 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test check format lint types contracts clean constraints
+# Where `make install` puts things; DESTDIR is put before all of it, for packagers.
+PREFIX ?= /usr/local
+EXTRAS ?= local,mcp,alerts
+# The service manager looks below these two prefixes, and below /etc.
+UNITS ?= $(if $(filter /usr /usr/local,$(PREFIX)),$(PREFIX)/lib,/etc)
+UNIT_FILES := $(notdir $(wildcard systemd/*.service systemd/*.timer systemd/*.path))
+PROGRAM := $(PREFIX)/lib/sources
+DOC := $(PREFIX)/share/doc/sources
+
+.PHONY: install install-program install-files uninstall help demo test check format lint types contracts clean constraints
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -13,7 +22,7 @@ $(STAMP): pyproject.toml constraints.txt Makefile
 	@echo "sources: setting up $(VENV) (once, some minutes)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "sources: Python 3.11 or newer is needed; name one with make PYTHON=python3.12"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[local,qdrant,mcp,alerts,demo,dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[local,qdrant,mcp,alerts,metrics,demo,dev]'
 	@touch $@
 
 demo: $(STAMP)  ## set up, index real repositories and notes, and search them
@@ -38,6 +47,48 @@ contracts: $(STAMP)  ## import contracts
 
 constraints:  ## pin what is installed now
 	@$(BIN)/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools | grep -E '^[A-Za-z0-9_.-]+==' > constraints.txt
+
+install: install-program install-files  ## install program, units, examples (PREFIX, DESTDIR)
+	@if test -z "$(DESTDIR)" && test -d /run/systemd/system; then \
+		systemd-sysusers sources.conf && systemd-tmpfiles --create sources.conf && systemctl daemon-reload; fi
+	@echo "sources: installed below $(DESTDIR)$(PREFIX); next: docs/install.md"
+
+install-program:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "sources: Python 3.11 or newer is needed; name one with make install PYTHON=/usr/bin/python3"; exit 2; }
+	@case "$$($(PYTHON) -c 'import os, sys; print(os.path.realpath(sys.executable))')" in /home/*|/root/*) \
+		echo "sources: $(PYTHON) is in a home, which units do not see; name another with make install PYTHON=/usr/bin/python3"; exit 2;; esac
+	@$(PYTHON) -m venv "$(DESTDIR)$(PROGRAM)"
+	@copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && \
+		tar -cf - --exclude=./.git --exclude=./.venv --exclude=./build --exclude='*.egg-info' . | tar -xf - -C "$$copy" && \
+		"$(DESTDIR)$(PROGRAM)/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \
+			-c constraints.txt "$$copy[$(EXTRAS)]"
+	@find "$(DESTDIR)$(PROGRAM)/bin" -type f -exec sed -i '1s|^#!$(DESTDIR)/|#!/|' {} +
+	@"$(DESTDIR)$(PROGRAM)/bin/python" -m compileall -q -s "$(DESTDIR)" -p / "$(DESTDIR)$(PROGRAM)/lib" > /dev/null || true
+	@install -d "$(DESTDIR)$(PREFIX)/bin" && ln -sfn ../lib/sources/bin/sources "$(DESTDIR)$(PREFIX)/bin/sources"
+
+install-files:
+	@install -d "$(DESTDIR)$(UNITS)/systemd/system/sources-.service.d" "$(DESTDIR)$(UNITS)/sysusers.d" \
+		"$(DESTDIR)$(UNITS)/tmpfiles.d" "$(DESTDIR)$(PREFIX)/libexec/sources" "$(DESTDIR)$(DOC)/examples" "$(DESTDIR)/etc/sources"
+	@for unit in $(UNIT_FILES); do sed 's|/usr/local/|$(PREFIX)/|g' "systemd/$$unit" > "$(DESTDIR)$(UNITS)/systemd/system/$$unit" \
+		&& chmod 644 "$(DESTDIR)$(UNITS)/systemd/system/$$unit" || exit 1; done
+	@install -m 644 systemd/sources-.service.d/sandbox.conf "$(DESTDIR)$(UNITS)/systemd/system/sources-.service.d/"
+	@install -m 644 systemd/sources.sysusers.conf "$(DESTDIR)$(UNITS)/sysusers.d/sources.conf"
+	@install -m 644 systemd/sources.tmpfiles.conf "$(DESTDIR)$(UNITS)/tmpfiles.d/sources.conf"
+	@install -m 755 examples/webhook.py "$(DESTDIR)$(PREFIX)/libexec/sources/"
+	@install -m 644 sources.example.toml credentials.example "$(DESTDIR)$(DOC)/"
+	@install -m 644 examples/* "$(DESTDIR)$(DOC)/examples/"
+
+uninstall:  ## remove what install put there; configuration, credentials and data stay
+	@if test -z "$(DESTDIR)" && test -d /run/systemd/system; then \
+		systemctl disable --quiet --now sources-refresh.timer sources-audit.timer sources-bot.service sources-webhook.service; \
+		systemctl stop 'sources-refresh@*.path' 'sources-refresh*.service' sources-audit.service; fi
+	@rm -rf "$(DESTDIR)$(PROGRAM)" "$(DESTDIR)$(PREFIX)/libexec/sources" "$(DESTDIR)$(DOC)"
+	@rm -f "$(DESTDIR)$(PREFIX)/bin/sources" "$(DESTDIR)$(UNITS)/sysusers.d/sources.conf" "$(DESTDIR)$(UNITS)/tmpfiles.d/sources.conf"
+	@for unit in $(UNIT_FILES) sources-.service.d/sandbox.conf; do rm -f "$(DESTDIR)$(UNITS)/systemd/system/$$unit"; done
+	@rmdir "$(DESTDIR)$(UNITS)/systemd/system/sources-.service.d" 2> /dev/null || true
+	@if test -z "$(DESTDIR)" && test -d /run/systemd/system; then systemctl daemon-reload; fi
+	@echo "sources: left in place: /etc/sources, credentials in /etc/credstore, /var/lib/sources, and the user sources."
+	@echo "sources: to be rid of those too: rm -r /etc/sources /var/lib/sources; userdel sources"
 
 clean:  ## remove the environment and caches
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
