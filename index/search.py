@@ -20,6 +20,7 @@ from index.engines.base import Engine, View
 from index.errors import EmbedderError
 from index.model import EVERYTHING, Answer, Audience, ChunkId, Corpus, Filters, Hit, Query, Ranked, Vector
 from index.store.reading import StoredChunk
+from index.text.conversation import Stretch, lift_neighbours
 from index.text.found import Finder
 from index.text.fuse import Fused, WeightedRanking, fuse
 from index.text.headword import Headword
@@ -165,6 +166,8 @@ class Searcher:
         """Everything that any ranking named, fused and routed, best first."""
         identities = {ranked.chunk for one in asked for ranked in (*one.lexical, *one.nearest)}
         stored = await view.stored(sorted(identities))
+        stretches = _stretches(stored)
+        asked = [replace(one, lexical=lift_neighbours(one.lexical, stretches)) for one in asked]
         rankings = [ranking for one in asked for ranking in self._weighted(one, stored)]
         routes = dict.fromkeys(row for one in asked for row in route(one.query.text, self._settings.routes))
         headwords = [
@@ -241,6 +244,15 @@ class Searcher:
             if floor is not None and any(ranked.chunk == chunk and ranked.score >= floor for ranked in one.nearest):
                 return False
         return True
+
+
+def _stretches(stored: Mapping[ChunkId, StoredChunk]) -> dict[ChunkId, Stretch]:
+    """The windows of chat among the chunks, with where and when they were said."""
+    return {
+        identity: Stretch(one.room, one.first_ms, one.last_ms)
+        for identity, one in stored.items()
+        if one.room is not None and one.first_ms is not None and one.last_ms is not None
+    }
 
 
 def _of_heading(stored: StoredChunk, headwords: Sequence[Headword]) -> tuple[tuple[str, float], ...]:
