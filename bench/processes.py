@@ -1,0 +1,61 @@
+"""Processes that a bench starts: how long they took, how much memory they had at most, and how busy the machine was.
+
+The peak is `VmHWM`, which is the process's own: what `getrusage` tells of a child may be the size of the one that
+started it.
+"""
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_LOOK_EVERY_S = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    seconds: float
+    cpu_seconds: float
+    peak_mb: float  # 1 MB is 10^6 bytes
+    output: str
+
+
+def run_alone(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> Finished:
+    """Run to the end. `output` is standard output; a command that fails ends the bench with what it complained of."""
+    start = time.perf_counter()
+    before = os.times()
+    with (
+        tempfile.TemporaryFile("w+") as said,
+        tempfile.TemporaryFile("w+") as complaints,
+        subprocess.Popen(command, stdout=said, stderr=complaints, text=True, env=environment) as process,
+    ):
+        peak = 0
+        while process.poll() is None:
+            peak = max(peak, peak_bytes(process.pid))
+            time.sleep(_LOOK_EVERY_S)
+        seconds = time.perf_counter() - start
+        after = os.times()
+        said.seek(0)
+        output = said.read()
+        if process.returncode:
+            complaints.seek(0)
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output}{complaints.read()}")
+    cpu = after.children_user - before.children_user + after.children_system - before.children_system
+    return Finished(seconds, cpu, peak / 1e6, output)
+
+
+def peak_bytes(process: int) -> int:
+    """The most memory that a living process had; 0 when it is gone."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
+
+
+def load() -> str:
+    """The load average, for the head of a table."""
+    return "load " + " ".join(f"{value:.1f}" for value in os.getloadavg()) + f" on {os.cpu_count()} cores"
