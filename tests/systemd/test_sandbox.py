@@ -1,16 +1,26 @@
 """The program works under the restrictions of its units, and the restrictions hold."""
 
+import asyncio
 import json
+import os
+import signal
+import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tests.bot.conftest import alice, town
+from tests.bot.town import ANSWER_S, Town, word
 from tests.cli.conftest import git
 from tests.embed.tiny_model import write_tiny_model
+from tests.matrix.people import Person
 from tests.systemd.conftest import Confined
-from tests.systemd.unit_files import unit
+from tests.systemd.unit_files import ROOT, unit
+
+__all__ = ["alice", "town"]
 
 PROGRAM = (sys.executable, "-c", "from sources.cli.main import main; main()")
 
@@ -110,3 +120,45 @@ def test_refresh_search_and_audit_work_in_it(tiny_community: Confined) -> None:
     assert found["hits"][0]["origins"] or found["hits"][0], found
     audited = here.run(unit("sources-audit.service"), *PROGRAM, *config, "audit", "--json", "--fail-on", "error")
     assert (audited.returncode, json.loads(audited.stdout)["counts"]["error"]) == (0, 0), audited.stderr
+
+
+async def test_the_bot_starts_answers_and_stops_in_it(town: Town, alice: Person, tmp_path: Path) -> None:
+    here = Confined(tmp_path, tmp_path / "layers.json")
+    needle = word()
+    room = await town.room(alice, f"here is {needle}")
+    town.permit({room: ["here"]})
+    file = tmp_path / "sources.toml"
+    file.write_text(town.written())
+    common = ("--config", str(file), "--credentials-dir", str(tmp_path / "credentials"))
+    refreshed = here.run(unit("sources-refresh.service"), *PROGRAM, *common, "refresh", "-v", is_alone=False)
+    assert refreshed.returncode == 0, refreshed.stderr
+    heard: list[str] = []
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(0)
+        bot = await asyncio.create_subprocess_exec(
+            *here.command(unit("sources-bot.service"), *PROGRAM, *common, "bot", is_alone=False),
+            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "NOTIFY_SOCKET": str(tmp_path / "notify")},
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                while "READY=1" not in heard:
+                    heard.append((await asyncio.get_running_loop().sock_recv(manager, 200)).decode())
+            answer = await town.ask(alice, room, f"!search {needle}")
+            assert f"here is {needle}" in answer["body"]
+            end(bot.pid)
+            async with asyncio.timeout(ANSWER_S):
+                assert await bot.wait() == 0
+        finally:
+            with suppress(ProcessLookupError):
+                bot.kill()
+            await bot.wait()
+    applied = {name for name, outcome in json.loads(here.report.read_text()).items() if outcome == "applied"}
+    assert {"ProtectSystem", "PrivateTmp", "NoNewPrivileges"} <= applied
+
+
+def end(unshare: int) -> None:
+    """Ask the program to end, which is the one child of the process that made the namespaces."""
+    [inside] = Path(f"/proc/{unshare}/task/{unshare}/children").read_text().split()
+    os.kill(int(inside), signal.SIGTERM)
