@@ -5,6 +5,7 @@ import asyncio
 import click
 
 from sources.cli.common import Invocation, common_options
+from sources.cli.completing import source_names
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
 from sources.cli.style import PLAIN, Style, one_line
@@ -13,7 +14,9 @@ from sources.reading import Found, grep
 
 @click.command()
 @common_options
-@click.option("--source", metavar="NAME", help="Only this one: docs, repo:docs or notes:docs.")
+@click.option(
+    "--source", metavar="NAME", shell_complete=source_names, help="Only this one: docs, repo:docs or notes:docs."
+)
 @click.option("-E", "--regex", "is_regex", is_flag=True, help="PATTERN is an extended regular expression.")
 @click.option("-i", "--ignore-case", is_flag=True, help="Case does not matter.")
 @click.option("-n", "--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Lines to show.")

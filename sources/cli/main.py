@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -13,6 +13,9 @@ from index.errors import SourcesError
 from sources.cli.common import common_options
 from sources.cli.exits import Exit, exit_of
 from sources.cli.style import harmless, one_line
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class Entry(NamedTuple):
@@ -34,12 +37,17 @@ COMMANDS: Final = {
     "roster": Entry("sources.cli.roster", "Bring the reader account into the rooms of a list, and out of others."),
     "chat-purge": Entry("sources.cli.chat_purge", "Forget messages for good, by the host's order."),
     "verify": Entry("sources.cli.verify", "Hold the index against itself and its sources, and repair it."),
-    "status": Entry("sources.cli.status", "Show what is in the index, how old it is and what it lacks."),
+    "status": Entry(
+        "sources.cli.status", "Show what is wrong and what to do about it, what is in the index, and how old it is."
+    ),
     "mcp": Entry("sources.cli.mcp", "Serve search, get, toc, grep, ask and status to an assistant, over MCP."),
     "audit": Entry("sources.cli.audit", "Show what is old, missing or out of step."),
     "check": Entry("sources.cli.check", "Read the configuration and try everything it names."),
     "demo": Entry("sources.cli.demo", "Show the program at work: index this project, search it, clean up."),
     "evaluate": Entry("sources.cli.evaluate", "Measure the search on questions whose answers are known."),
+    "completion": Entry(
+        "sources.cli.completion", "Print a script that completes commands, options and names of sources."
+    ),
     "scrub": Entry(
         "sources.cli.scrub",
         "Replace credentials in text on standard input by markers such as ‹redacted:github-token›.",
@@ -60,6 +68,12 @@ class Lazy(click.Group):
         command = import_module(entry.module).command
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
+        named = [CompletionItem(name, help=e.help) for name, e in COMMANDS.items() if name.startswith(incomplete)]
+        return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -13,6 +13,7 @@ from ingest.refresh import Progress
 from ingest.report import Outcome, Report
 from sources.app import run_refresh
 from sources.cli.common import Invocation, common_options
+from sources.cli.completing import source_names
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
 from sources.cli.progress import Bars
@@ -26,7 +27,14 @@ _ASK_AGAIN_S: Final = 1.0
 
 @click.command()
 @common_options
-@click.option("--source", "only", multiple=True, metavar="NAME", help="Only this one: docs, repo:docs; repeatable.")
+@click.option(
+    "--source",
+    "only",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=source_names,
+    help="Only this one: docs, repo:docs; repeatable.",
+)
 @click.option("--full", "is_full", is_flag=True, help="Read everything again, under the present configuration.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Contact nothing, write nothing, list what would be indexed.")
 @click.option(

@@ -9,6 +9,7 @@ import click
 
 from index.store.reading import Entry
 from sources.cli.common import Invocation, common_options
+from sources.cli.completing import source_names
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
 from sources.cli.style import PLAIN, Style, one_line, table
@@ -17,7 +18,9 @@ from sources.reading import toc
 
 @click.command()
 @common_options
-@click.option("--source", metavar="NAME", help="Only this one: docs, repo:docs or notes:docs.")
+@click.option(
+    "--source", metavar="NAME", shell_complete=source_names, help="Only this one: docs, repo:docs or notes:docs."
+)
 @click.option("--tag", metavar="TAG", help="Only files with this tag in their front matter.")
 @click.pass_obj
 def command(invocation: Invocation, source: str | None, tag: str | None) -> int:
