@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 
 # Where `make install` puts things; DESTDIR is put before all of it, for packagers.
 PREFIX ?= /usr/local
-EXTRAS ?= local,mcp,alerts
+EXTRAS ?= local,mcp,alerts,metrics
 # The service manager looks below these two prefixes, and below /etc.
 UNITS ?= $(if $(filter /usr /usr/local,$(PREFIX)),$(PREFIX)/lib,/etc)
 UNIT_FILES := $(notdir $(wildcard systemd/*.service systemd/*.timer systemd/*.path))
