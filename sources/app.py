@@ -164,7 +164,7 @@ async def run_refresh(
     """One refresh under the write lock. An embedder that cannot be had leaves vectors pending and is reported."""
     from ingest.lock import write_lock
     from ingest.refresh import Plan, Progress, refresh
-    from sources.copying import copy_of
+    from sources.copying import open_copy
 
     async with AsyncExitStack() as opened:
         client = await opened.enter_async_context(_client()) if config.forge else None
@@ -185,7 +185,7 @@ async def run_refresh(
             document_keys=Keys(config.index.languages).document_keys,
             embedder=embedder,
             progress=progress or Progress(),
-            copy=copy_of(config, credentials),
+            copy=await opened.enter_async_context(open_copy(config, credentials)),
         )
     if fault is not None:
         report = replace(report, vectors=replace(report.vectors, fault=fault))

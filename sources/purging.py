@@ -25,7 +25,7 @@ from sources.app import fingerprint
 from sources.config.chat import chat_settings
 from sources.config.model import Config
 from sources.config.settings import purges_folder
-from sources.copying import copy_of
+from sources.copying import open_copy
 from sources.credentials import Credentials
 
 
@@ -97,7 +97,7 @@ async def give(config: Config, credentials: Credentials, record: PurgeRecord) ->
         done = [one for one in await purges.purges(store.connection) if one.identity == record.identity]
         if not done:
             raise StoreError(f"{store.name}: the order was written down and is not known (run `sources verify`)")
-        copy = copy_of(config, credentials)
+        copy = await opened.enter_async_context(open_copy(config, credentials))
         delivered = None if copy is None else await copy.deliver(store)
         wiped = await store.wipe()
     fault = "" if delivered is None else delivered.fault or ""

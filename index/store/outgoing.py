@@ -22,30 +22,34 @@ COPIED_TO: Final = "copy.collection"
 WRITER: Final = "copy.writer"
 """Entry of `meta`: the name under which this file writes to a cluster."""
 
-_CHANGED: Final = "INSERT OR IGNORE INTO outgoing(chunk)"
+
+def _noted(chunks: str) -> str:
+    """Whatever the statement that fires a trigger says of conflicts holds in the trigger too, so there must be none."""
+    return f"INSERT INTO outgoing(chunk) SELECT id FROM ({chunks}) WHERE id NOT IN (SELECT chunk FROM outgoing)"
+
+
+def _trigger(name: str, event: str, chunks: str) -> str:
+    return f"CREATE TEMP TRIGGER outgoing_{name} AFTER {event} BEGIN {_noted(chunks)}; END"
+
+
 _TRIGGERS: Final = (
-    f"CREATE TEMP TRIGGER outgoing_new AFTER INSERT ON main.chunk BEGIN {_CHANGED} VALUES (new.id); END",
-    f"CREATE TEMP TRIGGER outgoing_changed AFTER UPDATE ON main.chunk BEGIN {_CHANGED} VALUES (new.id); END",
-    f"CREATE TEMP TRIGGER outgoing_gone AFTER DELETE ON main.chunk BEGIN {_CHANGED} VALUES (old.id); END",
-    "CREATE TEMP TRIGGER outgoing_document"
-    " AFTER UPDATE OF kind, title, path, revision, first_ms, last_ms, has_link, payload ON main.document"
-    " WHEN (new.kind, new.title, new.path, new.revision, new.first_ms, new.last_ms, new.has_link, new.payload)"
-    " IS NOT (old.kind, old.title, old.path, old.revision, old.first_ms, old.last_ms, old.has_link, old.payload)"
-    f" BEGIN {_CHANGED} SELECT id FROM chunk WHERE document_key = new.document_key; END",
-    *(
-        f"CREATE TEMP TRIGGER outgoing_part_{event.lower()} AFTER {event} ON main.part {condition}"
-        f" BEGIN {_CHANGED} SELECT id FROM chunk WHERE chunk_key = {row}.chunk_key; END"
-        for event, row, condition in (
-            ("INSERT", "new", ""),
-            ("DELETE", "old", ""),
-            # Another cell is nothing that the copy hears of.
-            (
-                "UPDATE",
-                "new",
-                "WHEN (new.cell IS NULL, new.refusal, new.first, new.past, new.ordinal)"
-                " IS NOT (old.cell IS NULL, old.refusal, old.first, old.past, old.ordinal)",
-            ),
-        )
+    _trigger("new", "INSERT ON main.chunk", "SELECT new.id AS id"),
+    _trigger("changed", "UPDATE ON main.chunk", "SELECT new.id AS id"),
+    _trigger("gone", "DELETE ON main.chunk", "SELECT old.id AS id"),
+    _trigger(
+        "document",
+        "UPDATE OF kind, title, path, revision, first_ms, last_ms, has_link, payload ON main.document"
+        " WHEN (new.kind, new.title, new.path, new.revision, new.first_ms, new.last_ms, new.has_link, new.payload)"
+        " IS NOT (old.kind, old.title, old.path, old.revision, old.first_ms, old.last_ms, old.has_link, old.payload)",
+        "SELECT id FROM chunk WHERE document_key = new.document_key",
+    ),
+    _trigger("part_new", "INSERT ON main.part", "SELECT id FROM chunk WHERE chunk_key = new.chunk_key"),
+    _trigger("part_gone", "DELETE ON main.part", "SELECT id FROM chunk WHERE chunk_key = old.chunk_key"),
+    _trigger(
+        "part_changed",  # another cell is nothing that the copy hears of
+        "UPDATE ON main.part WHEN (new.cell IS NULL, new.refusal, new.first, new.past, new.ordinal)"
+        " IS NOT (old.cell IS NULL, old.refusal, old.first, old.past, old.ordinal)",
+        "SELECT id FROM chunk WHERE chunk_key = new.chunk_key",
     ),
 )
 
@@ -93,13 +97,13 @@ async def waiting(connection: aiosqlite.Connection) -> int:
 
 async def mark_all(connection: aiosqlite.Connection) -> None:
     """The copy begins anew. Inside a transaction."""
-    await connection.execute(f"{_CHANGED} SELECT id FROM chunk")
+    await connection.execute(_noted("SELECT id FROM chunk"))
     await connection.execute("DELETE FROM published")
 
 
 async def mark(connection: aiosqlite.Connection, chunks: Iterable[ChunkId]) -> None:
     """Inside a transaction."""
-    await connection.executemany(f"{_CHANGED} VALUES (?)", [(chunk,) for chunk in chunks])
+    await connection.execute(_noted("SELECT value AS id FROM json_each(?)"), (dumps(list(chunks)),))
 
 
 async def following(connection: aiosqlite.Connection, *, after: int, limit: int) -> list[ChunkId]:

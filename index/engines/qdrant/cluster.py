@@ -22,7 +22,6 @@ from index.errors import ConfigError, CredentialError, EngineError
 
 T = TypeVar("T")
 READ_TRIES: Final = 2
-WRITE_TRIES: Final = 5
 WAIT_S: Final = 0.2
 """Before the first repetition; doubled before each further one."""
 MOST_WAIT_S: Final = 10.0
@@ -46,7 +45,7 @@ class Cluster:
 
     async def write(self, call: Call[T]) -> T:
         """As `read`, with the patience of a writer."""
-        return await self._called(call, self.settings.write_timeout_s, WRITE_TRIES, is_budget=False)
+        return await self._called(call, self.settings.write_timeout_s, self.settings.write_tries, is_budget=False)
 
     async def _called(self, call: Call[T], limit_s: float, tries: int, *, is_budget: bool) -> T:
         """`is_budget`: the limit is for all tries together."""
@@ -138,6 +137,7 @@ async def open_cluster(settings: QdrantSettings) -> AsyncIterator[Cluster]:
             port=None,
             prefer_grpc=False,
             check_compatibility=False,
+            verify=settings.url.startswith("https:"),  # else the authorities of the machine are read for nothing
             timeout=max(1, round(max(settings.query_timeout_s, settings.write_timeout_s))),
         )
     try:

@@ -24,6 +24,7 @@ class QdrantSettings:
     read_consistency: str = "majority"
     query_timeout_s: float = 5.0
     write_timeout_s: float = 60.0
+    write_tries: int = 5
 
     @property
     def records(self) -> str:

@@ -1,0 +1,238 @@
+"""What the writer tells a cluster, over real HTTP, and what it leaves alone."""
+
+import asyncio
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from index.engines.qdrant.cluster import open_cluster
+from index.engines.qdrant.delivery import deliver
+from index.engines.qdrant.engine import QdrantEngine
+from index.engines.qdrant.label import read_label
+from index.engines.qdrant.layout import INDEXES
+from index.engines.qdrant.settings import QdrantSettings
+from index.errors import ConfigError, CredentialError, EngineError
+from index.model import EVERYTHING, Filters, Query, Vector
+from index.store import documents, outgoing
+from index.store.store import open_store
+from index.text.searchable import searchable
+from sources.cli.exits import Exit, exit_of
+from tests.contract.conftest import KEYS, fingerprint
+from tests.contract.test_engine import DOCS, OPS, page
+from tests.qdrant.conftest import Place
+from tests.qdrant.server import Fault, serving
+
+
+async def test_the_collection_is_made_frugal_labelled_and_with_an_index_for_every_filter(place: Place) -> None:
+    await place.refresh(place.config(extra="shards = 3\nreplicas = 3"))
+    [made] = [one.body for one in place.server.requests if (one.method, one.path) == ("PUT", "/collections/sources")]
+    assert made["vectors"]["dense"]["on_disk"] is False
+    assert made["vectors"]["dense"]["datatype"] == "uint8"
+    assert made["hnsw_config"] == {"m": 8, "ef_construct": 64, "on_disk": True}
+    assert made["on_disk_payload"] is True
+    assert made["sparse_vectors"]["words"] == {"index": {"on_disk": True}, "modifier": "idf"}
+    assert (made["shard_number"], made["replication_factor"], made["write_consistency_factor"]) == (3, 3, 2)
+    optimizers = made["optimizers_config"]
+    assert (optimizers["default_segment_number"], optimizers["memmap_threshold"]) == (2, 5_000)
+    assert optimizers["indexing_threshold"] == 20_000
+    assert made["metadata"]["program"] == "sources"
+    assert made["metadata"]["fingerprint"]["embedder"] == "hashing-16"
+    assert {one.body["field_name"] for one in place.server.asked("/sources/index")} == set(INDEXES)
+
+
+async def test_every_change_is_acknowledged_and_in_small_batches(place: Place) -> None:
+    for number in range(300):
+        place.write(f"{number}.md", f"# Page {number}\n\nWords of page {number}.\n")
+    await place.refresh()
+    (place.notes / "0.md").unlink()
+    await place.refresh()
+    upserts = [one for one in place.server.asked("/points") if one.method == "PUT"]
+    assert {one.query["wait"] for one in upserts} == {"true"}
+    assert max(len(one.body["points"]) for one in upserts) == 250
+    [deletion] = place.server.asked("/points/delete")
+    assert (deletion.query["wait"], deletion.query["ordering"]) == ("true", "strong")
+    assert len(place.server.points("sources")) == 301
+
+
+async def test_nothing_new_sends_nothing(place: Place) -> None:
+    await place.refresh()
+    place.server.requests.clear()
+    report = await place.refresh()
+    assert report.copy is not None
+    assert (report.copy.sent, report.copy.waiting) == (0, 0)
+    chunks = [one for one in place.server.asked("/collections/sources/points") if one.method in ("PUT", "POST")]
+    assert chunks == []
+
+
+async def test_what_changed_is_what_a_fresh_copy_holds_and_what_is_gone_is_in_no_byte(place: Place) -> None:
+    place.write("secret.md", "# Plan\n\nThe word is zanzibar.\n")
+    await place.refresh()
+    assert "zanzibar" in json.dumps(place.server.points("sources"))
+    (place.notes / "secret.md").unlink()
+    place.write("mail.md", "# Mail\n\nThe relay never restarts.\n")
+    place.write("new.md", "# New\n\nA page that was not there.\n")
+    await place.refresh()
+    told = place.server.points("sources")
+    assert told == await place.fresh_points()
+    assert "zanzibar" not in json.dumps([told, place.server.points("sources-records")])
+
+
+async def test_a_cluster_that_is_away_costs_the_copy_and_not_the_refresh(place: Place) -> None:
+    await place.refresh()
+    with serving() as gone:
+        pass
+    place.write("new.md", "# New\n\nA page that was not there.\n")
+    there, place.server.url = place.server.url, gone.url
+    report = await place.refresh()
+    assert report.failed == ()
+    assert report.copy is not None
+    assert report.copy.waiting == 1
+    assert "cannot be reached" in str(report.copy.fault)
+    place.server.url = there
+    report = await place.refresh()
+    assert report.copy is not None
+    assert (report.copy.sent, report.copy.waiting, report.copy.fault) == (1, 0, None)
+    assert place.server.points("sources") == await place.fresh_points()
+
+
+@pytest.mark.parametrize("fault", [Fault.BUSY, Fault.BROKEN, Fault.CUT, Fault.DEAF])
+async def test_a_change_is_repeated_when_the_cluster_fails_once(place: Place, fault: Fault) -> None:
+    place.server.faults = [("PUT /collections/sources/points", fault), ("PATCH", fault)]
+    report = await place.refresh()
+    assert report.copy is not None
+    assert report.copy.fault is None
+    assert place.server.faults == []
+    assert place.server.points("sources") == await place.fresh_points()
+
+
+async def test_an_unlabelled_collection_ends_the_run_as_a_fault_of_the_configuration(place: Place) -> None:
+    place.server.client.create_collection("sources", vectors_config={})
+    with pytest.raises(ConfigError, match="sources is not labelled by sources and is left alone") as told:
+        await place.refresh()
+    assert exit_of(told.value) is Exit.USAGE
+    assert "\n" not in str(told.value)
+    assert {one.method for one in place.server.requests} == {"GET"}
+
+
+async def test_another_writers_collection_is_left_alone(place: Place) -> None:
+    await place.refresh()
+    before = place.server.points("sources")
+    with pytest.raises(ConfigError, match="belongs to another writer"):
+        await place.refresh(place.config(state="second"))
+    assert place.server.points("sources") == before
+
+
+async def test_a_key_is_sent_and_its_refusal_is_a_refused_credential(place: Place) -> None:
+    key = "k" + str(id(place))
+    file = place.root / "credentials" / "qdrant-api-key"
+    file.write_text(key)
+    file.chmod(0o600)
+    config = place.config(extra='api_key_credential = "qdrant-api-key"')
+    place.server.api_key = key
+    assert (await place.refresh(config)).copy is not None
+    place.server.api_key = key[::-1]
+    with pytest.raises(CredentialError, match="the key was refused"):
+        await place.refresh(config)
+
+
+async def test_a_server_that_is_too_old_is_refused(place: Place) -> None:
+    place.server.version = "1.18.3"
+    with pytest.raises(ConfigError, match=r"is version 1\.18\.3; 1\.20 or newer is needed"):
+        await place.refresh()
+
+
+async def test_another_model_makes_the_collection_anew_and_not_before_it_is_asked_for(place: Place) -> None:
+    await place.refresh()
+    with pytest.raises(Exception, match="reindex needed"):
+        await place.refresh(place.config(dimension=24))
+    report = await place.refresh(place.config(dimension=24), is_full=True)
+    assert report.copy is not None
+    assert report.copy.fault is None
+    [row] = {len(rows[0]) for one in place.server.points("sources").values() if (rows := one["vector"]["dense"])}
+    assert row == 24
+
+
+async def test_a_collection_brought_back_from_a_backup_is_told_everything_again(place: Place) -> None:
+    await place.refresh()
+    async with place.store() as store, store.transaction():
+        await store.set_value("copy.revision", "77")  # the file went on after the backup was made
+    place.server.client.delete("sources", [min(place.server.points("sources"))])
+    await place.refresh()
+    assert place.server.points("sources") == await place.fresh_points()
+
+
+async def test_killed_between_upsert_and_cursor_it_ends_with_the_same_collection(place: Place) -> None:
+    place.server.faults = [("PUT /collections/sources/points", Fault.HELD)]
+    process = await asyncio.create_subprocess_exec(
+        *place.command("refresh"), stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+    )
+    assert await asyncio.to_thread(place.server.held.wait, 60)  # the cluster has it, the writer does not know
+    process.kill()
+    await process.wait()
+    place.server.release.set()
+    place.write("mail.md", "# Mail\n\nWhat stood here was withdrawn.\n")
+    report = await place.refresh()
+    assert report.failed == ()
+    assert report.copy is not None
+    assert report.copy.fault is None
+    told = place.server.points("sources")
+    assert "Sunday" not in json.dumps(told)
+    assert told == await place.fresh_points()
+
+
+STEP = st.tuples(st.sampled_from(["put", "remove", "hide", "forget"]), st.integers(0, 3), st.integers(0, 9))
+
+
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(steps=st.lists(STEP, min_size=2, max_size=5), deaf=st.lists(st.integers(0, 6), max_size=4), data=st.data())
+async def test_whatever_fails_and_whenever_the_last_delivery_ends_with_the_index(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, int]], deaf: list[int], data: st.DataObject
+) -> None:
+    with serving() as server:
+        once = QdrantSettings(server.url, write_tries=1)
+        async with open_store(tmp_path_factory.mktemp("told") / "index.sqlite", is_writer=True) as store:
+            async with store.transaction():
+                await store.save_fingerprint(fingerprint(0))
+            for what, which, number in steps:
+                source = (DOCS, OPS)[which % 2]
+                one = page(f"{which}", f"text {number}", f"word {which}", source=source)
+                async with store.transaction():
+                    key = await store.register(source, label=f"label {number % 3}", is_public=True)
+                    if what == "put":
+                        items = searchable(one, KEYS.document_keys)
+                        await documents.put(store.connection, key, one, items, salt="s")
+                    elif what == "hide":
+                        await store.hide(source, is_hidden=number % 2 == 0)
+                    else:
+                        gone = await documents.document_ids(store.connection, source)
+                        await documents.remove(store.connection, [one.id] if what == "remove" else gone)
+                        if what == "forget":
+                            await store.forget(source)
+                pieces = ["points", "delete", "payload", "PATCH", "PUT", "records", "retrieve"]
+                fault = st.sampled_from([Fault.DEAF, Fault.BROKEN])
+                server.faults = [(pieces[piece], data.draw(fault)) for piece in deaf]
+                async with open_cluster(once) as cluster:
+                    with suppress(EngineError):
+                        await deliver(store, cluster)
+            server.faults = []
+            async with open_cluster(once) as cluster:
+                await deliver(store, cluster)
+            async with open_cluster(QdrantSettings(server.url, collection="fresh")) as cluster:
+                assert await outgoing.waiting(store.connection) == 0
+                async with store.transaction():
+                    await store.set_value(outgoing.WRITER, "")
+                await deliver(store, cluster)
+        assert server.points("sources") == server.points("fresh")
+        assert server.points("sources-records") == server.points("fresh-records")
+
+
+async def test_a_vector_of_another_length_is_refused_in_words(place: Place) -> None:
+    await place.refresh()
+    async with open_cluster(QdrantSettings(place.server.url)) as cluster:
+        engine = QdrantEngine(cluster, KEYS, await read_label(cluster))
+        async with engine.view(EVERYTHING, Filters()) as view:
+            with pytest.raises(EngineError, match="holds vectors of 16 numbers, not of 2"):
+                await view.nearest(Vector(b"\0\0\x80\x3f\0\0\0\0"), Query("", ()), limit=1)
