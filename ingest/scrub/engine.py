@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ingest.scrub.gates import Gates, letter_runs
+from ingest.scrub.gates import Gates
 from ingest.scrub.keywords import KeyName, key_names
 from ingest.scrub.model import Finding, NameRule, Rule
 from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import MARKER, OPEN_MARK
+from ingest.scrub.words import STEM_WORDS, STEMS
 
 ROUNDS: Final = 8
 """What one round uncovers for the next is nested; hostile nesting ends here, honest text needs one round and a look."""
@@ -28,6 +29,9 @@ CONTINUED: Final = re.compile(
 )
 HOLE: Final = "\0"
 HIDDEN: Final = re.compile("<\0+>")
+MARKED: Final = "<" + HOLE
+FAR_SIGHTED: Final = ("phrase", "mnemonic")
+"""After these a value is looked for in the rest of the line, not only where the next one begins."""
 VALUE_NEXT: Final = re.compile(r"[\s\"'`=:>\\]{1,12}")
 VALUE_GOES_ON: Final = re.compile(r"[^\s\"'`<>&,;)\]}\\|]")
 DIGIT: Final = re.compile(r"[0-9]")
@@ -46,9 +50,10 @@ class Look:
     found: list[Finding]
     is_settled: bool
     """Nothing more can be found: no name may take another value, and only closed rules had a match, and took it."""
-    words: set[bytes]
-    tried: list[int]
-    """The rules that are worth another try."""
+    words: list[str]
+    """The words of gates and names that the first pass saw."""
+    tried: dict[int, list[str]]
+    """The rules that are worth another try, with the words that opened them."""
 
 
 class Scrubber:
@@ -57,7 +62,7 @@ class Scrubber:
     def __init__(self, rules: Sequence[Rule | NameRule]) -> None:
         self.rules = tuple(rule for rule in rules if isinstance(rule, Rule))
         self.name_rules = tuple(rule for rule in rules if isinstance(rule, NameRule))
-        self.gates = Gates([rule.gate for rule in self.rules])
+        self.gates = Gates([rule.gate for rule in self.rules], STEM_WORDS, STEMS)
 
     def find(self, text: str) -> list[Finding]:
         """Disjoint, in order."""
@@ -67,32 +72,32 @@ class Scrubber:
         """One pass. After an earlier one only those rules are tried again that may find more beside what went."""
         text = hide_markers(text)
         low = fold(text)
+        places = self.gates.literals.find(low)
         if earlier:
             words, tried = earlier.words, earlier.tried
         else:
-            words = letter_runs(low)
-            tried = self.gates.open(low, words)
+            tried, words = self.gates.open(low, places)
         found: list[Finding] = []
         again = []
-        for at in tried:
+        for at, opening in tried.items():
             rule = self.rules[at]
             before = len(found)
             if rule.is_anchored:
-                has_refused = apply_at(rule, self.gates.places(at, low, words), text, low, found)
+                has_refused = apply_at(rule, self.gates.places(at, low, opening, places), text, low, found)
             else:
                 has_refused = apply(rule, text, low, found)
             has_found = len(found) > before
             if has_refused or not (rule.is_closed and has_found):
                 again.append((at, has_refused or has_found))
-        names = key_names(text, low, words)
+        names = key_names(text, low, words, places)
         if names:
             found += self.find_by_names(names, {finding.start: finding.end for finding in found}, text, low)
         if not found:
-            return Look(found, is_settled=True, words=words, tried=[])
+            return Look(found, is_settled=True, words=words, tried={})
         if HOLE in text:
             found = outside_markers(found, text)
         is_settled = not names and not any(has_matched for _, has_matched in again)
-        return Look(merge(found), is_settled=is_settled, words=words, tried=[at for at, _ in again])
+        return Look(merge(found), is_settled=is_settled, words=words, tried={at: tried[at] for at, _ in again})
 
     def find_by_names(self, names: list[KeyName], known: dict[int, int], text: str, low: str) -> list[Finding]:
         """The first rule that finds something beside a name has found it; a name inside a value is none.
@@ -100,14 +105,18 @@ class Scrubber:
         `known` is what other rules found: a value that is one of them, up to its end, need not be judged.
         """
         found: list[Finding] = []
+        has_markers = MARKED in text
         at = 0
         for key in names:
             if key.start < at:
                 continue
-            sign = VALUE_NEXT.match(text, key.end) if known else None
+            sign = VALUE_NEXT.match(text, key.end) if known or has_markers else None
             if sign and sign.end() in known and not VALUE_GOES_ON.match(text, known[sign.end()]):
                 continue
+            is_taken = sign is not None and text.startswith(MARKED, sign.end())
             for rule in self.name_rules:
+                if is_taken and rule.is_forward and not key.name.lower().endswith(FAR_SIGHTED):
+                    continue
                 spans = rule.find(key, text, low)
                 if spans:
                     for start, end in spans:

@@ -1,106 +1,114 @@
-"""Which rules are worth trying on a text. One scan for words, one for long runs; most messages open nothing."""
+"""Which rules are worth trying on a text: a scan each for words, literals and long runs. Most messages open nothing."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from ingest.scrub.literals import Literals
 from ingest.scrub.model import RUNS, Gate
 
-BLANKED: Final = bytes(code if chr(code) in "abcdefghijklmnopqrstuvwxyz" else 32 for code in range(256))
+LETTERS: Final = bytes(code if chr(code) in "abcdefghijklmnopqrstuvwxyz" else 32 for code in range(256))
+RUN_SIGNS: Final = bytes(code if chr(code) in "abcdefghijklmnopqrstuvwxyz0123456789_-" else 32 for code in range(256))
+"""They blank what is no part of a word, or of a run: to translate and split bytes is the fastest scan there is."""
 ESCAPES: Final = re.compile(r"\\[nrtu]|%[0-9a-f]{2}|\\x[0-9a-f]{2}")
-LONG: Final = re.compile(rf"[a-z0-9_\-]{{{RUNS[1]},}}+").findall
-HEADED: Final = re.compile("[a-z0-9]{3,}+").findall
-IN_RUN: Final = re.compile(r"[a-z0-9_\-]+")
+LONG: Final = re.compile(rb" [^ ]{%d,}" % RUNS[1]).findall
+HEADED: Final = re.compile(rb"[a-z0-9]{3,}+").findall
+SHORT: Final = 2
+"""Shorter literals stand everywhere: a substring test is cheaper than their places."""
 
 
-def letter_runs(low: str) -> set[bytes]:
-    """The runs of a to z. An escaped line end or percent escape before a word is no part of it."""
-    words = set(low.encode("utf-8", "surrogatepass").translate(BLANKED).split())
-    if "\\" in low or "%" in low:
-        words.update(ESCAPES.sub(" ", low).encode("utf-8", "surrogatepass").translate(BLANKED).split())
-    return words
+def has_one_of(literals: Iterable[str], text: str) -> bool:
+    return any(literal in text for literal in literals)
+
+
+Places = dict[str, list[int]]
+"""Each literal that is there, with its places."""
 
 
 class Gates:
     """The gates of a list of rules; answers with places in that list."""
 
-    def __init__(self, gates: Sequence[Gate]) -> None:
-        self.words: dict[bytes, int] = {}
-        self.heads: dict[str, int] = {}
-        self.runs = dict.fromkeys(RUNS, 0)
-        parts: dict[tuple[int, str], int] = {}
+    def __init__(self, gates: Sequence[Gate], words: Iterable[str] = (), literals: Iterable[str] = ()) -> None:
+        """`words` and `literals` are further ones that somebody else wants to know of."""
+        self.gates = tuple(gates)
+        self.words: dict[bytes, tuple[str, list[int]]] = {word.encode(): (word, []) for word in words}
+        self.parts: dict[str, list[int]] = {}
+        heads: dict[bytes, list[int]] = {}
         for at, gate in enumerate(gates):
-            bit = 1 << at
-            self.runs[gate.run] |= bit
             for word in gate.words:
-                self.words[word.encode()] = self.words.get(word.encode(), 0) | bit
+                self.words.setdefault(word.encode(), (word, []))[1].append(at)
             for head in gate.heads:
-                self.heads[head] = self.heads.get(head, 0) | bit
+                heads.setdefault(head.encode(), []).append(at)
             for part in gate.parts:
-                parts[gate.run, part] = parts.get((gate.run, part), 0) | bit
-        self.literals = [
-            (frozenset(word.encode() for word in gate.words), (*gate.heads, *gate.parts)) for gate in gates
+                self.parts.setdefault(part, []).append(at)
+        self.known = frozenset(self.words)
+        self.heads: dict[bytes, list[tuple[bytes, list[int]]]] = {}
+        for start, rules in heads.items():
+            self.heads.setdefault(start[:2], []).append((start, rules))
+        self.unscanned = tuple((part, rules) for part, rules in self.parts.items() if len(part) < SHORT)
+        for part, _ in self.unscanned:
+            del self.parts[part]
+        self.literals = Literals({*self.parts, *literals})
+        self.literals_of = [
+            (
+                tuple(part for part in gate.parts if part in self.parts),
+                (*gate.heads, *(part for part in gate.parts if part not in self.parts)),
+            )
+            for gate in gates
         ]
-        self.word_set = frozenset(self.words)
-        self.head_starts = {head[:2] for head in self.heads}
-        self.head_lengths = tuple(sorted({len(head) for head in self.heads}))
-        group = {run: [(part, mask) for (need, part), mask in parts.items() if need == run] for run in RUNS}
-        self.parts = tuple((part, mask) for part, mask in group[0] if part.isascii())
-        self.wide = tuple((part, mask) for part, mask in group[0] if not part.isascii())
-        longer = [pair for run in RUNS[1:] for pair in group[run]]
-        self.run_parts = tuple(pair for pair in longer if IN_RUN.fullmatch(pair[0]))
-        self.far_parts = tuple(pair for pair in longer if not IN_RUN.fullmatch(pair[0]))
+        """Those of each gate that are scanned for, and those that are not."""
 
-    def open(self, low: str, words: set[bytes]) -> list[int]:
-        mask = 0
-        for word in self.word_set & words:
-            mask |= self.words[word]
-        for part, bits in self.parts:
+    def open(self, low: str, places: Places) -> tuple[dict[int, list[str]], list[str]]:
+        """The rules to try, in order, each with those of its words that are there; and all known words that are."""
+        raw = low.encode("utf-8", "surrogatepass")
+        known = self.known.intersection(raw.translate(LETTERS).split())
+        if "\\" in low or "%" in low:  # escaped line ends and percent escapes are no part of a word that follows them
+            raw = ESCAPES.sub(" ", low).encode("utf-8", "surrogatepass")
+            known |= self.known.intersection(raw.translate(LETTERS).split())
+        opened: dict[int, list[str]] = {}
+        words = []
+        for name in known:
+            word, rules = self.words[name]
+            words.append(word)
+            for at in rules:
+                if at in opened:
+                    opened[at].append(word)
+                else:
+                    opened[at] = [word]
+        for part, rules in self.unscanned:
             if part in low:
-                mask |= bits
-        if not low.isascii():
-            for part, bits in self.wide:
-                if part in low:
-                    mask |= bits
-        mask = self.with_runs(mask, low)
-        opened = []
-        while mask:
-            lowest = mask & -mask
-            opened.append(lowest.bit_length() - 1)
-            mask ^= lowest
-        return opened
+                for at in rules:
+                    opened.setdefault(at, [])
+        for part in places:
+            for at in self.parts.get(part, ()):
+                opened.setdefault(at, [])
+        runs = LONG(b" " + raw.translate(RUN_SIGNS))
+        longest = 0
+        if runs:
+            longest = max(map(len, runs)) - 1
+            for run in HEADED(b"".join(runs)):
+                for head, rules in self.heads.get(run[:2], ()):
+                    if run.startswith(head):
+                        for at in rules:
+                            opened.setdefault(at, [])
+        tried = {}
+        for at in sorted(opened):
+            gate = self.gates[at]
+            if gate.run <= longest and (not gate.also or has_one_of(gate.also, low)):
+                tried[at] = opened[at]
+        return tried, words
 
-    def places(self, at: int, low: str, words: set[bytes]) -> list[int]:
-        """Where the literals of one gate stand, in order."""
-        own, others = self.literals[at]
+    def places(self, at: int, low: str, words: Sequence[str], places: Places) -> list[int]:
+        """Where the literals of one gate stand, in order. `words` are those of its words that are to be looked for."""
+        scanned, others = self.literals_of[at]
         found = []
-        for literal in (*(word.decode() for word in own & words), *others):
+        for literal in scanned:
+            if literal in places:
+                found += places[literal]
+        for literal in (*words, *others):
             place = low.find(literal)
             while place >= 0:
                 found.append(place)
                 place = low.find(literal, place + 1)
         found.sort()
         return found
-
-    def with_runs(self, mask: int, low: str) -> int:
-        plain = ESCAPES.sub(" ", low) if "\\" in low or "%" in low else low
-        runs = LONG(plain)
-        longest = 0
-        if runs:
-            longest = max(map(len, runs))
-            joined = " ".join(runs)
-            for part, bits in self.run_parts:
-                if part in joined:
-                    mask |= bits
-            for part, bits in self.far_parts:
-                if part in low:
-                    mask |= bits
-            for run in HEADED(joined):
-                if run[:2] not in self.head_starts:
-                    continue
-                for length in self.head_lengths:
-                    mask |= self.heads.get(run[:length], 0)
-        for need, bits in self.runs.items():
-            if longest < need:
-                mask &= ~bits
-        return mask

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ingest.scrub.names import Slot, is_bare, slot_of
-from ingest.scrub.words import BORDERED_STEMS, GLUED_STEMS, STEM_WORDS, WIDE_STEMS
+from ingest.scrub.words import GLUED_STEMS, STEM_WORDS, STEMS
 
 LONGEST_NAME: Final = 64
 NAME_RIGHT: Final = re.compile(r"(?:[\w\-$]|\.(?=\w)){0,60}+")
@@ -17,7 +17,6 @@ WORDS_BEFORE: Final = 3
 FUNCTION_WORDS: Final = frozenset(
     "is are was has have no not a an the my our your this that these his her its new old same with without and or of to for in on at by here there je ist es est".split()
 )
-ANYWHERE: Final = (*GLUED_STEMS, *BORDERED_STEMS)
 UNSPACED: Final = "\u2e80"
 """From here on are scripts that put no blanks between words: a name there ends with its key word."""
 AFTER: Final = re.compile(
@@ -25,7 +24,7 @@ AFTER: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class KeyName:
     """A name whose value would be a credential."""
 
@@ -37,27 +36,23 @@ class KeyName:
     """Written as an option: `--token`, `/password`."""
 
 
-def stems(low: str, words: set[bytes]) -> list[tuple[int, str]]:
-    """Every key word with its place, in order. To look for the few that are there is cheaper than one pattern for all."""
-    present = [stem for stem in ANYWHERE if stem in low]
-    present += [word.decode() for word in STEM_WORDS & words]
-    if not low.isascii():
-        present += [stem for stem in WIDE_STEMS if stem in low]
-    hits = []
-    for stem in present:
+def stems(low: str, words: list[str], places: dict[str, list[int]]) -> list[tuple[int, str]]:
+    """Every key word with its place, in order."""
+    hits = [(at, stem) for stem, ats in places.items() if stem in STEMS for at in ats]
+    for stem in STEM_WORDS.intersection(words):
         at = low.find(stem)
         while at >= 0:
             hits.append((at, stem))
             at = low.find(stem, at + len(stem))
-    if len(present) > 1:
-        hits.sort()
+    hits.sort()
     return hits
 
 
-def key_names(text: str, low: str, words: set[bytes]) -> list[KeyName]:
+def key_names(text: str, low: str, words: list[str], places: dict[str, list[int]]) -> list[KeyName]:
+    """`words` and `places`: which words stand in the text, and where the stems do."""
     names: list[KeyName] = []
     at = 0
-    for place, stem in stems(low, words):
+    for place, stem in stems(low, words, places):
         if place < at or is_inside_word(stem, place, text):
             continue
         first = place + len(stem)

@@ -44,6 +44,8 @@ class Gate:
     """How a run of letters and digits begins, where nothing parts a prefix from what was drawn. In long runs only."""
     run: int = 0
     """Also wants so many letters, digits, `_` or `-` in a row (16, 24 or 40), which most messages have not."""
+    also: tuple[str, ...] = ()
+    """Also wants one of these, anywhere: no match goes without."""
 
     def __post_init__(self) -> None:
         if not (self.words or self.parts or self.heads):
@@ -95,8 +97,10 @@ class NameRule:
     finds: tuple[str, ...]
     leaves: tuple[str, ...]
     worst: str
+    is_forward: bool = True
+    """Goes by what follows the name, and never past a marker."""
 
 
-def gate(words: str = "", *parts: str, heads: str = "", run: int = 0) -> Gate:
+def gate(words: str = "", *parts: str, heads: str = "", run: int = 0, also: tuple[str, ...] = ()) -> Gate:
     """`words` and `heads` separated by blanks."""
-    return Gate(frozenset(words.split()), parts, tuple(heads.split()), run)
+    return Gate(frozenset(words.split()), parts, tuple(heads.split()), run, also)

@@ -60,7 +60,7 @@ def is_random(text: str, least: int = 16) -> bool:
 
 def is_technical(text: str) -> bool:
     """Digits and letters together that are a date, a size, a version, an algorithm or a name of a thing."""
-    return bool(
+    return not text.isalpha() and bool(
         DATE_TIME.fullmatch(text)
         or VERSION.fullmatch(text)
         or MEASURE.fullmatch(text)
@@ -73,10 +73,10 @@ def looks_chosen(text: str, least: int = 6) -> bool:
     """Letters with digits, or with signs inside, as a password has and a word of a sentence has not."""
     if not least <= len(text) <= 128 or is_technical(text):
         return False
-    has_letter = any(c.isalpha() for c in text)
-    has_digit = any(c.isdigit() for c in text)
-    core = text.rstrip("?!*")
-    has_sign = any(c in INNER_SIGNS for c in core[:-1]) or core[-1:] in ("#", "$", "^")
-    if has_letter and has_digit:
+    if not any(map(str.isalpha, text)):
+        return False
+    if any(map(str.isdigit, text)):
         return len(set(text)) >= 4
-    return has_letter and has_sign and len(set(text)) >= 5
+    core = text.rstrip("?!*")
+    has_sign = not INNER_SIGNS.isdisjoint(core[:-1]) or core[-1:] in ("#", "$", "^")
+    return has_sign and len(set(text)) >= 5

@@ -7,7 +7,7 @@ LONGEST_LINE: Final = 1500
 LONGEST_WORDS: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Word:
     text: str
     start: int

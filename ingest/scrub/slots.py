@@ -35,7 +35,7 @@ EDGE_AFTER: Final = ".,;:"
 BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Value:
     text: str
     start: int

@@ -46,8 +46,7 @@ GLUED_STEMS: Final = (
 BORDERED_STEMS: Final = ("pw", "psk")
 """Looked for anywhere, since capitals may be their only border: `olcRootPW`."""
 STEM_WORDS: Final = frozenset(
-    word.encode()
-    for word in (
+    (
         "pw pswd psk dbpw rootpw adminpw userpw bindpw hesla kennwort contrasena contrasenya clave senha mdp haslo wachtwoord losenord adgangskode kodeord "
         "salasana jelszo sifre sifra lozinka geslo sandi geheimnis segredo segreto secreto jeton bearer jwt pat hmac seed seeds totp otp sid phpsessid klic "
         "authorization chiave klucz chave llave sas zaporka hemmelighet sekret macaroon avain kulcs sleutel nyckel masterauth auth slaptazodis tajemstvi cle parool"
@@ -59,3 +58,5 @@ WIDE_STEMS: Final = (
     "密码", "密碼", "口令", "비밀번호", "암호", "סיסמ", "klíč", "schlüssel", "clé", "ключ", "キー", "密钥", "密鑰", "令牌", "토큰", "токен", "секрет", "トークン", "nøgle",
     "nøkkel", "žeton", "khẩu", "المرور", "السر",
 )  # fmt: skip
+STEMS: Final = frozenset((*GLUED_STEMS, *BORDERED_STEMS, *WIDE_STEMS))
+"""All that are looked for anywhere."""

@@ -24,6 +24,9 @@ BODY_LINE: Final = re.compile(
 HEADER_LINE: Final = re.compile(rf"(?:{GAP})*+{PREFIX}[A-Z][A-Za-z\-]{{2,20}}: [^\r\n\\]{{0,200}}(?={GAP}|$)")
 END_LINE: Final = re.compile(rf"{LEAD}{PREFIX}-{{4,5}} ?END\b")
 ENOUGH: Final = 12
+DIGIT: Final = re.compile("[0-9+/]")
+NO_WORD: Final = re.compile("[0-9+/]|(?<=.)[A-Z]")
+"""Base64 has them; a word has capitals only at its beginning."""
 
 
 def body_after(text: str, at: int) -> tuple[int, int] | None:
@@ -49,13 +52,13 @@ def is_body(piece: str, is_inside: bool) -> bool:
     """Base64 or hex, not a word of the sentence that follows a block that was cut off."""
     if piece.startswith("=") and len(piece) == 5:  # the CRC line of PGP
         return True
-    has_digit = any(c in "0123456789+/" for c in piece)
-    has_inner_capital = any(c.isupper() for c in piece[1:])
     if len(piece) >= 24:
-        return has_digit or has_inner_capital
+        return bool(NO_WORD.search(piece))
     if not is_inside:
         return len(piece) >= ENOUGH and is_random(piece, ENOUGH)
-    return piece.endswith("=") or has_digit or (has_inner_capital and any(c.islower() for c in piece))
+    if piece.endswith("=") or DIGIT.search(piece):
+        return True
+    return bool(NO_WORD.search(piece)) and piece != piece.upper()
 
 
 def block(match: re.Match[str], text: str) -> Spans:

@@ -1,7 +1,5 @@
 """Tokens of chat and social services."""
 
-# ruff: noqa: E501  (patterns and word lists read better unbroken)
-
 import re
 from typing import Final
 
@@ -70,8 +68,8 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     token(
         "social-token",
-        "Twitter/X bearer tokens, LinkedIn, Twitch OAuth, Mastodon-like, Notion, Linear, Airtable, Figma, Dropbox, Asana and other workplaces.",
-        r"(?:A{18,24}(?=[A-Za-z0-9]{0,80}%[23][BDF])|WPL_AP\d\.|oauth:(?=[a-z0-9]{30})|secret_(?=[A-Za-z0-9]{43}\b)|ntn_|lin_(?:api|oauth|wh)_|pat(?=[A-Za-z0-9]{14}\.[a-f0-9]{64})|"
+        "LinkedIn, Twitch OAuth, Mastodon-like, Notion, Linear, Airtable, Figma, Dropbox, Asana and other workplaces.",
+        r"(?:WPL_AP\d\.|oauth:(?=[a-z0-9]{30})|secret_(?=[A-Za-z0-9]{43}\b)|ntn_|lin_(?:api|oauth|wh)_|pat(?=[A-Za-z0-9]{14}\.[a-f0-9]{64})|"
         r"key(?=[A-Za-z0-9]{14}\b(?=.{0}))|fig(?:d|o|oh|or|ur|u)_|sl\.(?:u\.)?|pk_\d{5,10}_|figma_|CFPAT-|shp(?:at|ca|pa|ss|ua)_|"
         r"atlas_|tly-|miro_|pat-(?:na|eu)\d-|zd_|ics_|trello_|ATTA|00D(?=[A-Za-z0-9]{12,15}!)|dG9r(?=Om|Zn|[A-Za-z0-9]{30}))(?P<b>[A-Za-z0-9_\-%.!+/=]{20,}+)",
         gate(
@@ -81,7 +79,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "pk_",
             "1/1",
             "2/1",
-            heads="aaaaaaaaaaaa 00d dg9r pat key atta",
+            heads="00d dg9r pat key atta",
         ),
         (
             "notion: ⟦ntn_{alnum:46}⟧",
@@ -96,7 +94,18 @@ RULES: Final[tuple[Rule, ...]] = (
             "key takeaways: small batches, clear owners",
             "lin_api_client_generator_settings",
         ),
+        worst="lin_api_",
+        validate=drawn(20),
+    ),
+    token(
+        "twitter-bearer-token",
+        "Application tokens of Twitter/X begin with zeros in base64 and hold a percent escape.",
+        r"A{18,24}(?=[A-Za-z0-9]{0,80}%[23][BDF])(?P<b>[A-Za-z0-9_\-%.!+/=]{20,}+)",
+        gate(heads="aaaaaaaaaaaa", also=("%",)),
+        ("X_BEARER=⟦AAAAAAAAAAAAAAAAAAAAA{alnum:30}%2B{alnum:8}%3D{alnum:50}⟧",),
+        ("A" * 40, "AAAAAAAAAAAAAAAAAAAAA%20"),
         worst="AAAAAAAAAAAAAAAAAAAAAAAA",
+        kind="social-token",
         validate=drawn(20),
     ),
     token(

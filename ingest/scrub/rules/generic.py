@@ -71,7 +71,7 @@ RULES: Final[tuple[Rule, ...]] = (
             START
             + r"(?P<s>eyJ[A-Za-z0-9_\-]{10,}+(?:\.{1,2}[A-Za-z0-9_\-]{6,}+(?:\.(?:\.?[A-Za-z0-9_\-]+){0,4}+)?|(?=\\\r?\n[ \t]*[A-Za-z0-9_\-]{8}|[\"'][ \t]*(?:[+.&]?[ \t]*\\?\r?\n)[^\n\"']{0,40}[\"'][A-Za-z0-9_\-.]{8})))"
         ),
-        gate=gate(heads="eyj", run=16),
+        gate=gate(heads="eyj", run=16, also=(".", "\\", "\n")),
         finds=("JWT=⟦{jwt}⟧", "Authorization: Bearer ⟦{jwt}⟧", "> ⟦{jwt}⟧\n\nwhy?"),
         leaves=("eyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJ", "eyJhbGciOi... is the header"),
         worst="eyJ",

@@ -257,5 +257,6 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
         ),
         worst=" is the ",
         find=named_after,
+        is_forward=False,
     ),
 )

@@ -6,8 +6,19 @@ import re
 from typing import Final
 
 from ingest.scrub.checksums import is_grafana_checked
-from ingest.scrub.model import Rule, gate
+from ingest.scrub.model import NOTHING, Rule, Spans, gate
+from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.rules.shape import checked, drawn, not_placeholder, token
+
+AFTER_HEX: Final = r"(?<=(?<![0-9A-Za-z_])[a-f0-9]{32}-)"
+HEX_DIGITS: Final = 32
+
+
+def with_hex(match: re.Match[str], text: str) -> Spans:
+    """The match and the hex digits before it."""
+    start, end = match.start() - HEX_DIGITS, match.end()
+    return NOTHING if is_placeholder(text[start:end], quoted=True) else ((start, end),)
+
 
 RULES: Final[tuple[Rule, ...]] = (
     token(
@@ -132,23 +143,23 @@ RULES: Final[tuple[Rule, ...]] = (
         name="mailchimp-key",
         kind="mail-key",
         why="Keys of Mailchimp: 32 hex digits and the name of a data centre.",
-        pattern=re.compile(r"(?P<s>[a-f0-9]{32}-(?<![0-9A-Za-z_].{33})us\d{1,2}(?![A-Za-z0-9\-]))"),
+        pattern=re.compile(rf"-{AFTER_HEX}us\d{{1,2}}(?![A-Za-z0-9\-])"),
         gate=gate("us", run=24),
         finds=("mailchimp ⟦{hex:32}-us14⟧",),
         leaves=("{hex:32}-us-east",),
         worst="a" * 32 + "-",
-        validate=not_placeholder,
+        validate=with_hex,
     ),
     Rule(
         name="mailgun-key",
         kind="mail-key",
         why="The newer keys of Mailgun: three runs of hex digits.",
-        pattern=re.compile(r"(?P<s>[a-f0-9]{32}-(?<![0-9A-Za-z_].{33})[a-f0-9]{8}-[a-f0-9]{8}(?![A-Za-z0-9\-]))"),
+        pattern=re.compile(rf"-{AFTER_HEX}[a-f0-9]{{8}}-[a-f0-9]{{8}}(?![A-Za-z0-9\-])"),
         gate=gate("", "-", run=40),
         finds=("⟦{hex:32}-{hex:8}-{hex:8}⟧",),
         leaves=("{hex:32}-suffix",),
         worst="a" * 32 + "-",
-        validate=not_placeholder,
+        validate=with_hex,
     ),
     token(
         "monitoring-token",

@@ -112,7 +112,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="url-password",
         why="user:password@host in addresses of databases, queues, proxies, mail, files and the web. Any password counts here.",
         pattern=re.compile(r":(?:\\?/){2}"),
-        gate=gate("", "://", ":\\/\\/"),
+        gate=gate("", "://", ":\\/\\/", also=("@",)),
         finds=(
             "postgres://app:⟦{weak}⟧@db.example.net/app",
             "redis://:⟦{alnum:16}⟧@cache:6379/0",
@@ -140,7 +140,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="url-token",
         why="A token as the user of an address: Sentry DSNs, git remotes.",
         pattern=re.compile(r"://(?P<s>[A-Za-z0-9_\-]{20,256}+)(?::x-oauth-basic|:)?@(?=[\w\[])"),
-        gate=gate("", "://"),
+        gate=gate("", "://", also=("@",)),
         finds=("SENTRY_DSN=https://⟦{hex:32}⟧@o1.ingest.example.org/42",),
         leaves=("https://some-rather-long-user-name@git.example.org/a.git",),
         worst="a://aaaaaaaa",
@@ -155,7 +155,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"(?<![\w./:@%\-!#$])(?P<user>[A-Za-z][\w.\-]{0,40}+):(?P<s>[^\s:@/\"'<>`‹›(){}\[\]]{6,64})@(?=(?:[A-Za-z0-9\-]{1,63}\.){1,5}[A-Za-z0-9]{1,24}|localhost)"
         ),
-        gate=gate("", "@"),
+        gate=gate("", "@", also=(":",)),
         finds=("proxy: deploy:⟦{chosen}⟧@proxy.example.org:3128",),
         leaves=(
             "@bot:example.org: hello",
@@ -201,7 +201,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"[?&;#](?:amp;)?(?P<name>[a-z][a-z0-9_.\-]{0,39}+)(?:=|%3d)(?P<s>[^\s&#\"'<>`‹›)(\]}|;\\,]{4,256}+)"
         ),
-        gate=gate("jsessionid", "?", "&"),
+        gate=gate("jsessionid", "?", "&", also=("=", "%3d")),
         finds=(
             "https://x.blob.example.net/b/db.dump?sv=2022-11-02&sp=rl&sig=⟦XLm{alnum:37}%3D⟧",
             "GET /v1/report?token=⟦{hex:32}⟧ HTTP/1.1",
