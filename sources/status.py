@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from index.errors import StoreError
 from index.model import NO_EMBEDDER, Corpus, Fingerprint, RoomId, SourceId, corpus_of
-from index.store import erase, vectors
+from index.store import erase, purges, vectors
 from index.store import rooms as room_store
 from index.store.reading import document_counts
 from index.store.rooms import RoomRecord
 from index.store.store import Store, open_store
 from sources.config.model import Config
+from sources.config.settings import purges_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Status:
     owes_erasure: bool = (
         False  # deleted text may still be in the file: a run ended before its wipe, or a reader held on
     )
+    waiting_orders: int = 0  # to forget, given and not carried out
+    orders_fault: str | None = None  # why they cannot be read
     is_drifted: bool = False  # the model under this name is another than the one that made the vectors
 
     @property
@@ -102,6 +106,7 @@ async def status(config: Config) -> Status:
         has_vectors = fingerprint is not None and fingerprint.embedder != NO_EMBEDDER
         records = [one for one in await room_store.rooms(store.connection) if one.is_joined]
         running = _holder(config.state_dir / "refresh.lock")
+        waiting, fault = await _orders(config, store)
         return Status(
             file=file,
             size_bytes=sum(_size(file.with_name(file.name + end)) for end in ("", "-wal")),
@@ -130,8 +135,22 @@ async def status(config: Config) -> Status:
             free_bytes=_free(config.state_dir),
             running=running,
             owes_erasure=running is None and await _owes_erasure(store),
+            waiting_orders=waiting,
+            orders_fault=fault,
             is_drifted=has_vectors and bool(await store.value(vectors.DRIFTED)),
         )
+
+
+async def _orders(config: Config, store: Store) -> tuple[int, str | None]:
+    """Those of the folder that this index does not know count too: it may have been brought back from a copy."""
+    from ingest.chat import orders
+
+    try:
+        given = {one.identity: one for one in orders.read(purges_folder(config))}
+    except StoreError as error:
+        return 0, str(error)
+    given |= {one.identity: one for one in await purges.purges(store.connection)}
+    return sum(one.applied_ms is None for one in given.values()), None
 
 
 async def _owes_erasure(store: Store) -> bool:

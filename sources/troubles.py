@@ -95,6 +95,13 @@ def _missing(found: Status) -> Iterator[Trouble]:
 
 
 def _erasure(found: Status) -> Iterator[Trouble]:
+    if found.orders_fault is not None:
+        detail, remedy = parted(found.orders_fault)
+        yield Trouble("erasure", f"orders to forget cannot be read, so chat stands still: {detail}", remedy)
+    if found.waiting_orders:
+        what = f"{found.waiting_orders:,} orders to forget are not carried out in this index"
+        remedy = "wait for the refresh that is running" if found.running is not None else "run `sources refresh` now"
+        yield Trouble("erasure", what, remedy)
     if found.owes_erasure:
         what = "deleted text may still be in the bytes of the file: the last run ended before it was wiped"
         yield Trouble("erasure", what, "run `sources refresh`; if it stays, it names the process that holds the file")

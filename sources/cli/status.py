@@ -148,6 +148,7 @@ def record(found: Status, wrong: Sequence[Trouble]) -> dict[str, object]:
         "pending": found.pending,
         "drifted": found.is_drifted,
         "owes_erasure": found.owes_erasure,
+        "waiting_orders": found.waiting_orders,
         "missing": list(found.missing),
         "succeeded_ms": found.succeeded_ms,
         "sources": [

@@ -105,6 +105,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     Family("sources_uncovered_folders", Type.GAUGE, Scope.RUN, "Folders of Markdown that belong to no source."),
     Family("sources_index_size_bytes", Type.GAUGE, Scope.INDEX, "The index file with its log."),
     Family("sources_state_free_bytes", Type.GAUGE, Scope.INDEX, "Free space on the disk of the index."),
+    Family("sources_purge_orders_waiting", Type.GAUGE, Scope.INDEX, "Orders to forget that are not carried out."),
     Family(
         "sources_erasure_owed",
         Type.GAUGE,

@@ -124,6 +124,7 @@ def _put_index(page: _Page, status: Status) -> None:
     page.set("sources_index_size_bytes", status.size_bytes)
     if status.free_bytes is not None:
         page.set("sources_state_free_bytes", status.free_bytes)
+    page.set("sources_purge_orders_waiting", status.waiting_orders)
     page.set("sources_erasure_owed", status.owes_erasure)
 
 
