@@ -58,7 +58,7 @@ async def put(
     await remove_chunks(connection, gone)
     added = changed = 0
     for item in indexed:
-        digest = _digest(item, salt)
+        digest = digest_of(item, salt)
         known = stored.get(item.chunk.id)
         if known is None:
             key = await _next_chunk_key(connection, source_key)
@@ -215,7 +215,8 @@ def _parts(document: Document, item: Searchable) -> list[tuple[Span, bytes]]:
     return [(span, _hash(embedding_text(embedded_title(document), item.chunk, span))) for span in spans]
 
 
-def _digest(item: Searchable, salt: str) -> bytes:
+def digest_of(item: Searchable, salt: str) -> bytes:
+    """Of all that is stored or embedded of a chunk. `salt` names what its text and keys were made with."""
     chunk = item.chunk
     parts = dumps([[span.start, span.end] for span in chunk.parts])
     messages = dumps([[m.event, m.sender, m.sent_ms, m.span.start, m.span.end] for m in chunk.messages])

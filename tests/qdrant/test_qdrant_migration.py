@@ -1,0 +1,118 @@
+"""An index goes into a cluster and back without a single text embedded again."""
+
+import json
+from random import Random
+
+import pytest
+
+from index.engines.qdrant.cluster import open_cluster
+from index.engines.qdrant.comparison import compare
+from index.engines.qdrant.settings import QdrantSettings
+from index.errors import ConfigError, StoreError
+from index.store import vectors
+from sources.migrating import to_qdrant, to_sqlite
+from tests.qdrant.conftest import Place
+from tests.qdrant.server import Fault
+
+ROWS = {
+    "documents": "SELECT id, kind, title, path, room, revision, first_ms, last_ms, has_link, payload FROM document"
+    " ORDER BY id",
+    "chunks": "SELECT chunk.id, ordinal, size, title, body, keys, heading, section, paragraph, first_line, last_line,"
+    " flags, messages, digest FROM chunk ORDER BY chunk.id",
+    "labels": "SELECT name, value FROM document_label ORDER BY name, value",
+    "parts": "SELECT chunk.id, part.ordinal, first, past, part.digest, data, refusal FROM part JOIN chunk USING"
+    " (chunk_key) LEFT JOIN vector USING (cell, part_key) ORDER BY chunk.id, part.ordinal",
+    "sources": "SELECT source_key, id, corpus, label, is_public, is_hidden, chunks, words FROM source ORDER BY id",
+}
+
+
+async def rows(place: Place, state: str) -> dict[str, list[tuple[object, ...]]]:
+    async with place.store(state) as store:
+        return {
+            name: [tuple(row) for row in await store.connection.execute_fetchall(statement)]
+            for name, statement in ROWS.items()
+        }
+
+
+def quiet(done: int, total: int) -> None:
+    pass
+
+
+async def test_there_and_back_again_gives_the_same_rows_and_vectors_and_embeds_nothing(place: Place) -> None:
+    place.write(
+        "tagged.md", "---\ntags: [ops, disk]\narea: infra\n---\n# Tagged\n\n## Part\n\nSee https://example.org.\n"
+    )
+    for number in range(60):
+        place.write(f"{number}.md", f"# Page {number}\n\nWords of page {number}.\n\n## More\n\nMore of it.\n")
+    await place.refresh(place.config())
+    before = await rows(place, "state")
+    done = await to_sqlite(place.config(state="back"), place.credentials, Random(), quiet)
+    assert done.is_equal
+    assert (done.chunks, done.points, done.sampled) == (len(before["chunks"]), len(before["chunks"]), 50)
+    assert await rows(place, "back") == before
+    assert before["parts"]
+    # The new file is the writer from now on, and reads nothing twice: what it holds is what its sources say.
+    report = await place.refresh(place.config(state="back"))
+    assert (report.vectors.embedded, report.sources[0].chunks_changed, report.sources[0].chunks_added) == (0, 0, 0)
+    assert report.copy is not None
+    assert report.copy.fault is None
+    with pytest.raises(ConfigError, match="belongs to another writer"):
+        await place.refresh(place.config())
+
+
+async def test_a_copy_into_a_cluster_goes_on_where_it_was_stopped_and_is_compared(place: Place) -> None:
+    for number in range(300):
+        place.write(f"{number}.md", f"# Page {number}\n\nWords of page {number}.\n")
+    sqlite = place.text().replace('engine = "qdrant"', 'engine = "sqlite"')
+    assert place.run("refresh", config=sqlite).returncode == 0
+    assert place.server.requests == []
+    place.server.faults = [("nothing", Fault.CUT)] + [("PUT /collections/sources/points", Fault.BROKEN)] * 5
+    with pytest.raises(Exception, match="answered 500"):
+        await to_qdrant(place.config(), place.credentials, Random(), quiet)
+    place.server.faults.clear()
+    done = await to_qdrant(place.config(), place.credentials, Random(), quiet)
+    assert done.is_equal
+    assert (done.moved, done.points) == (302, 302)
+    again = await to_qdrant(place.config(), place.credentials, Random(), quiet)
+    assert (again.is_equal, again.moved) == (True, 0)
+
+
+async def test_a_point_that_is_missing_extra_or_other_is_found_and_mended(place: Place) -> None:
+    for number in range(20):
+        place.write(f"{number}.md", f"# Page {number}\n\nWords of page {number}.\n")
+    await place.refresh()
+    first, second, third, *_ = sorted(place.server.points("sources"))
+    client = place.server.client
+    client.delete("sources", [first])
+    client.set_payload("sources", {"digest": "00"}, [second])
+    client.set_payload("sources", {"title": "another"}, [third])
+    stranger, _ = client.scroll("sources", limit=1, with_payload=True, with_vectors=True)
+    [found] = stranger
+    client.upsert("sources", [type_of_point(9, found)])
+    async with place.store() as store, open_cluster(QdrantSettings(place.server.url)) as cluster:
+        seen = await compare(store, cluster, Random())
+    assert (seen.missing, seen.extra) == ((first,), (9,))
+    assert set(seen.unlike) == {second, third}
+    assert (await to_qdrant(place.config(), place.credentials, Random(), quiet)).is_equal
+
+
+def type_of_point(identity: int, like: object) -> object:
+    from qdrant_client import models
+
+    return models.PointStruct(id=identity, vector=like.vector, payload=like.payload)  # type: ignore[attr-defined]
+
+
+async def test_a_file_that_holds_an_index_is_not_written_over(place: Place) -> None:
+    await place.refresh()
+    with pytest.raises(StoreError, match="holds an index already"):
+        await to_sqlite(place.config(), place.credentials, Random(), quiet)
+    assert json.dumps(place.server.points("sources"))
+
+
+def test_a_vector_comes_back_as_the_same_bytes() -> None:
+    from index.engines.qdrant.points import row, signed
+    from index.engines.qdrant.restoring import unquantised
+
+    data = bytes(value & 0xFF for value in range(-127, 128))
+    assert signed(row(data)) == data
+    assert vectors.quantise(unquantised(data)) == data
