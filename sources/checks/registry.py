@@ -5,7 +5,20 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from index.errors import SourcesError
-from sources.checks import asking, bot, chat, embedding, forges, indexing, machine, metrics, notes, repos, secrets
+from sources.checks import (
+    asking,
+    bot,
+    chat,
+    cluster,
+    embedding,
+    forges,
+    indexing,
+    machine,
+    metrics,
+    notes,
+    repos,
+    secrets,
+)
 from sources.checks.base import Finding, Probe, failure
 from sources.config.model import Config
 from sources.credentials import Credentials
@@ -14,6 +27,7 @@ PROBES: Final[Mapping[str, Probe]] = {
     "machine": machine.probe,
     "credentials": secrets.probe,
     "index": indexing.probe,
+    "qdrant": cluster.probe,
     "embed": embedding.probe,
     "ask": asking.probe,
     "repositories": repos.probe,
