@@ -76,7 +76,7 @@ install-files:
 	@install -m 644 systemd/sources.tmpfiles.conf "$(DESTDIR)$(UNITS)/tmpfiles.d/sources.conf"
 	@install -m 755 examples/webhook.py "$(DESTDIR)$(PREFIX)/libexec/sources/"
 	@install -m 644 sources.example.toml credentials.example "$(DESTDIR)$(DOC)/"
-	@install -m 644 examples/* "$(DESTDIR)$(DOC)/examples/"
+	@install -m 644 $(filter-out examples/README.md,$(wildcard examples/*)) "$(DESTDIR)$(DOC)/examples/"
 
 uninstall:  ## remove what install put there; configuration, credentials and data stay
 	@if test -z "$(DESTDIR)" && test -d /run/systemd/system; then \

@@ -221,7 +221,7 @@ LAYERS: dict[str, Callable[[Any, Places], None]] = {
     "ProtectHome": homes_hidden,
     "PrivateDevices": few_devices,
     "ProtectSystem": read_only_root,
-    "ProcSubset": own_processes_alone,
+    "ProtectProc": own_processes_alone,
     "UMask": umask,
     "CapabilityBoundingSet": no_capabilities,
     "NoNewPrivileges": no_new_privileges,

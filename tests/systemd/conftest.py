@@ -25,7 +25,7 @@ UNTRIED = frozenset(
     | {"DevicePolicy", "AmbientCapabilities", "PrivateMounts", "RestrictRealtime", "SystemCallErrorNumber"}
     | {"SystemCallArchitectures", "ProtectHostname", "ProtectClock", "ReadWritePaths"}
     # Of /proc and /sys: with a read-only root and no capability there is nothing left for these to take.
-    | {"ProtectKernelTunables", "ProtectKernelModules", "ProtectKernelLogs", "ProtectControlGroups", "ProtectProc"}
+    | {"ProtectKernelTunables", "ProtectKernelModules", "ProtectKernelLogs", "ProtectControlGroups"}
 )
 
 
@@ -40,8 +40,8 @@ def layers(unit: Unit, *, writable: Sequence[Path], is_alone: bool) -> dict[str,
                 found[key] = [str(path) for path in writable]
             case "UMask":
                 found[key] = int(value or "", 8)
-            case "ProcSubset":
-                found[key] = f"subset={value},hidepid=invisible"
+            case "ProtectProc":
+                found[key] = f"hidepid={value}"
             case "RestrictAddressFamilies":
                 found[key] = [int(getattr(socket, name)) for name in (value or "").split()]
             case "SystemCallFilter":
