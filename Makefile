@@ -25,7 +25,7 @@ $(STAMP): pyproject.toml constraints.txt Makefile
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[local,qdrant,mcp,alerts,metrics,demo,dev]'
 	@touch $@
 
-demo: $(STAMP)  ## set up, index real repositories and notes, and search them
+demo: $(STAMP)  ## set up, then a homeserver, rooms, a refresh, the bot and proofs; nothing is left
 	@$(BIN)/sources demo
 
 test: $(STAMP) lint types contracts  ## set up, then run every check and test
@@ -81,7 +81,8 @@ install-files:
 uninstall:  ## remove what install put there; configuration, credentials and data stay
 	@if test -z "$(DESTDIR)" && test -d /run/systemd/system; then \
 		systemctl disable --quiet --now sources-refresh.timer sources-audit.timer sources-bot.service sources-webhook.service; \
-		systemctl stop 'sources-refresh@*.path' 'sources-refresh*.service' sources-audit.service; fi
+		systemctl stop 'sources-refresh@*.path' 'sources-refresh*.service' sources-audit.service; \
+		systemctl disable --quiet 'sources-refresh@.path'; systemctl reset-failed 'sources-*'; fi
 	@rm -rf "$(DESTDIR)$(PROGRAM)" "$(DESTDIR)$(PREFIX)/libexec/sources" "$(DESTDIR)$(DOC)"
 	@rm -f "$(DESTDIR)$(PREFIX)/bin/sources" "$(DESTDIR)$(UNITS)/sysusers.d/sources.conf" "$(DESTDIR)$(UNITS)/tmpfiles.d/sources.conf"
 	@for unit in $(UNIT_FILES) sources-.service.d/sandbox.conf; do rm -f "$(DESTDIR)$(UNITS)/systemd/system/$$unit"; done
