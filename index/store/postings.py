@@ -4,8 +4,10 @@ Everything is asked for inside a set of key ranges, the audience's, so that a hi
 a score.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from json import dumps
 from typing import Final
 
@@ -16,6 +18,9 @@ from index.text.fold import fold
 
 MOST_MATCHES: Final = 50_000
 """Of a phrase or a part of a word; more are not read."""
+MOST_RANGES: Final = 4_000
+SAMPLES: Final = 16
+SAMPLE_WIDTH: Final = 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +43,100 @@ async def totals(connection: aiosqlite.Connection, visible: Sequence[Range] | No
     return int(rows[0][0]), int(rows[0][1])
 
 
-async def frequency(connection: aiosqlite.Connection, token: str, visible: Sequence[Range] | None) -> int:
-    """In how many visible chunks a token stands, in any column."""
-    if visible is None:
-        rows = list(await connection.execute_fetchall("SELECT doc FROM vocabulary WHERE term = ?", (token,)))
-    else:
-        inside, values = within("rowid", visible)
-        rows = list(
-            await connection.execute_fetchall(
-                f"SELECT count(*) FROM words WHERE words MATCH ? AND {inside}", (quoted(token), *values)
-            )
-        )
-    return int(rows[0][0]) if rows else 0
+async def frequency(
+    connection: aiosqlite.Connection, expression: str, visible: Sequence[Range] | None, *, at_most: int
+) -> int:
+    """In how many visible chunks an FTS5 expression stands; counts no further than `at_most`."""
+    chosen, values = _matches(expression, visible)
+    rows = list(
+        await connection.execute_fetchall(f"SELECT count(*) FROM (SELECT 1 {chosen} LIMIT ?)", (*values, at_most))
+    )
+    return int(rows[0][0])
 
 
 async def postings(connection: aiosqlite.Connection, token: str, visible: Sequence[Range] | None) -> Postings:
-    """All visible postings of a token."""
+    """All visible postings of a token.
+
+    SQLite hands them over as one text a column: a row for each would cost ten times as much.
+    """
     inside, values = within("doc", visible)
-    found = Postings({}, {}, {})
-    columns = {"title": found.title, "body": found.body, "keys": found.keys}
-    for key, column, count in await connection.execute_fetchall(
-        f"SELECT doc, col, count(*) FROM term WHERE term = ? AND {inside} GROUP BY doc, col", (token, *values)
-    ):
-        columns[column][key] = count
+    columns = ", ".join(f"group_concat(doc) FILTER (WHERE col = '{column}')" for column in ("title", "body", "keys"))
+    rows = list(
+        await connection.execute_fetchall(f"SELECT {columns} FROM term WHERE term = ? AND {inside}", (token, *values))
+    )
+    return Postings(*(dict(Counter(_numbers(listed))) for listed in rows[0]))
+
+
+async def having(
+    connection: aiosqlite.Connection, expression: str, ranges: Sequence[Range] | None, *, limit: int
+) -> list[int]:
+    """Chunks in these ranges that an FTS5 expression matches, by key."""
+    chosen, values = _matches(expression, ranges)
+    rows = list(
+        await connection.execute_fetchall(
+            f"SELECT group_concat(key) FROM (SELECT words.rowid AS key {chosen} LIMIT ?)", (*values, limit)
+        )
+    )
+    return _numbers(rows[0][0])
+
+
+def _matches(expression: str, ranges: Sequence[Range] | None) -> tuple[str, list[object]]:
+    """FROM and WHERE that find rows of `words`. FTS5 goes straight to a range only if it is given one at a time."""
+    if ranges is None:
+        return "FROM words WHERE words MATCH ?", [expression]
+    if len(ranges) <= MOST_RANGES:
+        return (
+            "FROM json_each(?) AS r CROSS JOIN words ON words MATCH ?"
+            " AND words.rowid BETWEEN r.value ->> 0 AND r.value ->> 1",
+            [dumps(ranges), expression],
+        )
+    inside, values = within("words.rowid", ranges)
+    return f"FROM words WHERE words MATCH ? AND {inside}", [expression, *values]
+
+
+def _numbers(listed: str | None) -> list[int]:
+    return [int(number) for number in listed.split(",")] if listed else []
+
+
+async def stretches(connection: aiosqlite.Connection, visible: Sequence[Range] | None, *, wanted: int) -> list[Range]:
+    """Ranges of keys, about `wanted` of them, that hold about as many chunks each and together all of them."""
+    inside, values = within("source_key << 32", visible)
+    sources = list(
+        await connection.execute_fetchall(
+            "SELECT chunks, (SELECT min(chunk_key) FROM chunk WHERE chunk_key >= source_key << 32),"
+            " (SELECT max(chunk_key) FROM chunk WHERE chunk_key < (source_key + 1) << 32)"
+            f" FROM source WHERE chunks > 0 AND {inside} ORDER BY source_key",
+            values,
+        )
+    )
+    each = max(1, sum(int(row[0]) for row in sources) // wanted)
+    found = []
+    for chunks, low, high in sources:
+        pieces = max(1, round(chunks / each))
+        ends = [low + (high + 1 - low) * number // pieces for number in range(pieces + 1)]
+        found += [(start, past - 1) for start, past in pairwise(ends) if start < past]
     return found
+
+
+async def sample(connection: aiosqlite.Connection, visible: Sequence[Range] | None) -> list[str]:
+    """The keys of some `SAMPLES * SAMPLE_WIDTH` visible chunks from all parts of the index; the same every time."""
+    spread = await stretches(connection, visible, wanted=SAMPLES)
+    chosen = (spread[number * len(spread) // SAMPLES] for number in range(min(SAMPLES, len(spread))))
+    windows = [(low, min(high, low + SAMPLE_WIDTH - 1)) for low, high in chosen]
+    rows = await connection.execute_fetchall(
+        "SELECT keys FROM json_each(?) AS r CROSS JOIN chunk ON chunk_key BETWEEN r.value ->> 0 AND r.value ->> 1",
+        (dumps(windows),),
+    )
+    return [row[0] for row in rows]
+
+
+async def texts(connection: aiosqlite.Connection, chunks: Sequence[int]) -> dict[int, tuple[str, str, str]]:
+    """Title, body and keys of each chunk."""
+    rows = await connection.execute_fetchall(
+        "SELECT chunk_key, title, body, keys FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))",
+        (dumps(chunks),),
+    )
+    return {int(key): (title, body, keys) for key, title, body, keys in rows}
 
 
 async def matching(

@@ -5,7 +5,8 @@ reader's own filters then remove hits. Since the keys of a source are one range,
 a filter looks at a document's own fields.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from json import dumps
 from typing import Final
@@ -16,8 +17,9 @@ from index.model import Audience, Filters
 from index.store.store import Source
 
 NARROW: Final = 20_000
-"""A scope of at most so many chunks is held as a list of keys and searched exactly."""
+"""A scope of at most so many chunks is searched exactly."""
 
+MOST_KEYS: Final = 2**63
 Range = tuple[int, int]
 
 
@@ -25,7 +27,8 @@ Range = tuple[int, int]
 class Scope:
     """`visible` is what the audience may see and `ranges` what the filters leave of it; None means every chunk.
 
-    `keys` is the exact set where it is small, `predicate` the condition on `document` and `chunk` where it is not.
+    `keys` is the exact set where a filter looks at documents and leaves few chunks, `predicate` the condition on
+    `document` and `chunk` where it leaves many. `is_narrow`: few chunks are left, by whatever filter.
     """
 
     visible: tuple[Range, ...] | None
@@ -33,10 +36,7 @@ class Scope:
     keys: frozenset[int] | None = None
     predicate: str = ""
     values: tuple[object, ...] = ()
-
-    @property
-    def is_narrow(self) -> bool:
-        return self.keys is not None
+    is_narrow: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -54,6 +54,30 @@ class Scope:
             f" WHERE chunk.chunk_key = {column} AND {self.predicate})"
         )
         return f"{inside} AND {passing}", [*bounds, *self.values]
+
+    def may_hold(self, key: int) -> bool:
+        """Whether a chunk is inside the ranges, or among the keys where they are known; the predicate is not asked."""
+        if self.keys is not None:
+            return key in self.keys
+        if self.ranges is None:
+            return True
+        place = bisect_right(self.ranges, (key, MOST_KEYS))
+        return place > 0 and key <= self.ranges[place - 1][1]
+
+    def reach(self) -> tuple[Range, ...] | None:
+        """Ranges that hold whatever is left, and where `keys` are known nothing else."""
+        return self.ranges if self.keys is None else runs(self.keys)
+
+
+def runs(keys: Iterable[int]) -> tuple[Range, ...]:
+    """The ranges that hold exactly these keys."""
+    found: list[Range] = []
+    for key in sorted(keys):
+        if found and found[-1][1] + 1 == key:
+            found[-1] = (found[-1][0], key)
+        else:
+            found.append((key, key))
+    return tuple(found)
 
 
 def within(column: str, ranges: Sequence[Range] | None) -> tuple[str, list[int]]:
@@ -94,22 +118,21 @@ async def scope_of(
     visible = None if len(seen) == len(sources) else merged(seen)
     ranges = None if len(left) == len(sources) else merged(left)
     predicate, values = _predicate(filters)
-    if (not predicate and ranges is None) or not left:
+    if not left:
         return Scope(visible, ranges)
+    if not predicate:
+        inside, bounds = within("source_key << 32", ranges)
+        sums = await connection.execute_fetchall(f"SELECT coalesce(sum(chunks), 0) FROM source WHERE {inside}", bounds)
+        return Scope(visible, ranges, is_narrow=int(next(iter(sums))[0]) <= NARROW)
     inside, bounds = within("chunk.chunk_key", ranges)
     rows = await connection.execute_fetchall(
-        f"SELECT chunk.chunk_key FROM {_path_to(filters)} WHERE {inside} AND {predicate or 'TRUE'} LIMIT ?",
+        f"SELECT chunk.chunk_key FROM chunk JOIN document USING (document_key) WHERE {inside} AND {predicate} LIMIT ?",
         (*bounds, *values, NARROW + 1),
     )
     keys = frozenset(int(row[0]) for row in rows)
     if len(keys) <= NARROW:
-        return Scope(visible, ranges, keys=keys)
+        return Scope(visible, ranges, keys=keys, is_narrow=True)
     return Scope(visible, ranges, predicate=predicate, values=tuple(values))
-
-
-def _path_to(filters: Filters) -> str:
-    needs_document = bool(_predicate(filters)[0])
-    return "chunk JOIN document USING (document_key)" if needs_document else "chunk"
 
 
 def _is_wanted(source: Source, filters: Filters) -> bool:

@@ -7,7 +7,7 @@ Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and 
 inside the term frequency (BM25F).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Final
@@ -20,15 +20,33 @@ saturates later than that of a bare word, and chunks of one size need little of 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One thing to be found: `frequency` is how often, weighted by field, it stands in each chunk that has it."""
+    """One thing to be found: `frequency` is how often, weighted by field, it stands in each chunk that has it.
+
+    `estimated_chunks` is in how many chunks it stands where `frequency` knows of some of them alone.
+    """
 
     frequency: Mapping[int, float]
     weight: float = 1.0
+    estimated_chunks: int | None = None
+
+    @property
+    def chunks(self) -> int:
+        """In how many chunks it stands."""
+        return len(self.frequency) if self.estimated_chunks is None else self.estimated_chunks
+
+    def gain(self, chunks: int) -> float:
+        """What it can add to a score at most."""
+        return self.weight * idf(self.chunks, chunks) * (K1 + 1.0)
 
 
 def idf(frequency: int, chunks: int) -> float:
     """Rarity of something that stands in `frequency` of `chunks` chunks; never negative."""
     return log(1.0 + (chunks - frequency + 0.5) / (frequency + 0.5))
+
+
+def saturation(frequency: float, size: int, mean_size: float) -> float:
+    """The share of its gain that a frequency has in a chunk of `size` words; below 1."""
+    return frequency / (frequency + K1 * (1.0 - B + B * size / max(mean_size, 1.0)))
 
 
 def scores(features: Sequence[Feature], sizes: Mapping[int, int], *, chunks: int, mean_size: float) -> dict[int, float]:
@@ -39,7 +57,7 @@ def scores(features: Sequence[Feature], sizes: Mapping[int, int], *, chunks: int
     for feature in features:
         if not feature.frequency:
             continue
-        gain = feature.weight * idf(len(feature.frequency), chunks) * (K1 + 1.0)
+        gain = feature.gain(chunks)
         for key, frequency in feature.frequency.items():
             norm = norms.get(key)
             if norm is None:
@@ -48,12 +66,32 @@ def scores(features: Sequence[Feature], sizes: Mapping[int, int], *, chunks: int
     return total
 
 
+def ceilings(features: Sequence[Feature], *, chunks: int) -> dict[int, float]:
+    """What `scores` gives each chunk at most: its score if it had no length. Never below it, not even by rounding."""
+    total: dict[int, float] = {}
+    norm = K1 * (1.0 - B + B * 0.0)
+    for feature in features:
+        gain = feature.gain(chunks)
+        for key, frequency in feature.frequency.items():
+            total[key] = total.get(key, 0.0) + gain * frequency / (frequency + norm)
+    return total
+
+
+def only(features: Sequence[Feature], keys: Iterable[int]) -> list[Feature]:
+    """The same features, of these chunks alone; how rare they are does not change."""
+    kept = list(keys)
+    return [
+        Feature({key: one.frequency[key] for key in kept if key in one.frequency}, one.weight, one.chunks)
+        for one in features
+    ]
+
+
 def coverage(groups: Sequence[Sequence[Feature]], keys: Sequence[int], *, chunks: int) -> dict[int, float]:
     """The share of a question that each of the chunks has, 0.0 to 1.0, each word counting by its rarity.
 
     A group is one word: any of its features will do. A word that no chunk has counts as the rarest there is.
     """
-    weights = [idf(min((len(one.frequency) for one in group if one.frequency), default=0), chunks) for group in groups]
+    weights = [idf(min((one.chunks for one in group if one.chunks), default=0), chunks) for group in groups]
     whole = sum(weights)
     if not whole:
         return dict.fromkeys(keys, 0.0)

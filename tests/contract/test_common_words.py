@@ -1,0 +1,89 @@
+"""Questions of common words in a large index: what bounds their cost may not cost them the answer."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from index.engines.sqlite import SqliteEngine
+from index.engines.sqlite_words import Limits
+from index.model import EVERYTHING, Audience, Kind, Ranked, SourceId
+from index.store.store import open_store
+from tests.contract.conftest import KEYS, Bench
+from tests.contract.test_engine import page, words
+
+EXACT = Limits()
+TIGHT = Limits(small=0, budget=40, refined=60, conjunctions=200, spread=4)
+"""A budget that every word below goes beyond, in an index that counts as large."""
+COMMON = ("server", "disk", "backup", "night", "raid")
+ROOMS = [SourceId(f"repo:r{number}") for number in range(5)]
+
+
+async def fill(bench: Bench) -> None:
+    draw = Random(4)
+    pages = [
+        page(
+            f"p{number}",
+            " ".join([*draw.choices(COMMON, k=draw.randint(1, 4)), *(f"w{draw.randrange(600)}" for _ in range(12))]),
+            source=ROOMS[number % 5],
+            kind=draw.choice([Kind.DOC, Kind.README]),
+        )
+        for number in range(400)
+    ]
+    await bench.put(*pages)
+    await bench.put(page("best", "server disk backup night raid", source=ROOMS[3], kind=Kind.README))
+
+
+async def ask(engine: SqliteEngine, text: str, audience: Audience = EVERYTHING, **filters: object) -> list[Ranked]:
+    query = words(text, **filters)
+    async with engine.view(audience, query.filters) as view:
+        return await view.lexical(query, limit=10)
+
+
+@pytest.mark.parametrize(
+    ("text", "filters", "least"),
+    [
+        ("server disk backup night raid", {}, 0.5),
+        ("server disk backup", {}, 0.5),
+        ("w7 server disk", {}, 0.9),
+        ("w7 w9 backup night", {}, 0.9),
+        ("server disk", {"repos": frozenset({"r3"})}, 0.6),
+        ("server disk backup night", {"kinds": frozenset({Kind.README})}, 0.6),
+        ("server w7", {"repos": frozenset({"r1", "r2"}), "kinds": frozenset({Kind.DOC})}, 0.6),
+    ],
+)
+async def test_a_bounded_ranking_keeps_most_of_the_exact_one(
+    tmp_path: Path, text: str, filters: dict[str, object], least: float
+) -> None:
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        await fill(Bench(store, None))
+        exact = await ask(SqliteEngine(store, KEYS, EXACT), text, **filters)
+        bounded = await ask(SqliteEngine(store, KEYS, TIGHT), text, **filters)
+    assert len(bounded) == len(exact) == 10
+    best = {ranked.chunk for ranked in exact}
+    assert len(best & {ranked.chunk for ranked in bounded}) >= least * 10
+    assert [ranked.score for ranked in bounded] == sorted((ranked.score for ranked in bounded), reverse=True)
+
+
+async def test_the_chunk_with_all_of_the_common_words_comes_first(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        await fill(Bench(store, None))
+        exact = await ask(SqliteEngine(store, KEYS, EXACT), " ".join(COMMON))
+        bounded = await ask(SqliteEngine(store, KEYS, TIGHT), " ".join(COMMON))
+    assert bounded[0].chunk == exact[0].chunk
+    assert bounded[0].coverage == pytest.approx(1.0)
+
+
+async def test_common_words_of_hidden_rooms_move_nothing_in_a_bounded_ranking_either(tmp_path: Path) -> None:
+    shown = Audience(frozenset(ROOMS))
+    rankings = []
+    for number in range(2):
+        async with open_store(tmp_path / f"{number}.sqlite", is_writer=True) as store:
+            bench = Bench(store, None)
+            await fill(bench)
+            if number:
+                hidden = SourceId("repo:hidden")
+                await bench.put(*(page(f"h{n}", "server disk server night", source=hidden) for n in range(100)))
+            rankings.append(await ask(SqliteEngine(store, KEYS, TIGHT), "server disk backup w7", shown))
+    assert rankings[0] == rankings[1]
+    assert rankings[0]
