@@ -61,7 +61,8 @@ def _plain(piece: Piece) -> str:
 def _formatted(piece: Piece) -> str:
     match piece:
         case Words(text, is_marked):
-            return f"<b>{escape(text)}</b>" if is_marked else escape(text)
+            # <strong>, not <b>: there are clients that show only the former.
+            return f"<strong>{escape(text)}</strong>" if is_marked else escape(text)
         case Link(label, url):
             return f'<a href="{escape(url)}">{escape(label)}</a>'
         case LineEnd():

@@ -30,7 +30,7 @@ async def test_a_question_is_answered_with_who_when_where_and_a_link(town: Town,
         assert event_link(town.room_id(room), EventId(said), ["hs.test"]) in first
         assert second == f"{bare(alice)}: rotate the {needle} once a year"
         assert third == f"{bare(alice)}: agreed, with the others"
-        assert f"<b>{needle}</b>" in content["formatted_body"]
+        assert f"<strong>{needle}</strong>" in content["formatted_body"]
         # In a thread the answer stays in it.
         asked = await alice.thread(room, said, f"!search {needle}")
         relation = (await town.answer(room, asked))["content"]["m.relates_to"]
@@ -154,8 +154,8 @@ async def test_hostile_questions_get_an_answer_or_a_help_line(town: Town, alice:
         content = await town.ask(alice, room, "!search look here")
         assert "@room" not in content["body"] + content["formatted_body"]
         assert "@alice" not in content["body"] + content["formatted_body"]
-        assert "<b>look</b>" in content["formatted_body"], "the mark of a found word, and no markup of the message"
-        assert "&lt;b&gt;<b>look</b>&lt;/b&gt;" in content["formatted_body"]
+        assert "<strong>look</strong>" in content["formatted_body"], "the mark of a found word, no markup of theirs"
+        assert "&lt;b&gt;<strong>look</strong>&lt;/b&gt;" in content["formatted_body"]
         assert not {"\u202e", "\u2066", "\x00"} & set(content["body"])
 
 

@@ -29,13 +29,13 @@ from index.model import EventId, Snippet, Span
 
 LINK = "https://matrix.to/#/!room/$event?via=example.org&via=b.example"
 HIT = Shown("alice, 2026-11-01 10:00 UTC, #ops:example.org", LINK, (Line("alice", Snippet("the key", (Span(4, 7),))),))
-TAG = re.compile(r'</?(?:b|br)>|<a href="https://[^"<>\s]*">|</a>')
+TAG = re.compile(r'</?(?:strong|br)>|<a href="https://[^"<>\s]*">|</a>')
 
 
 def same_in_plain(formatted: str) -> str:
     """The formatted body as a client without formatting would show it."""
     text = re.sub(r'<a href="([^"]*)">[^<]*</a>', r"\1", formatted).replace("<br>", "\n")
-    return html.unescape(re.sub(r"</?b>", "", text))
+    return html.unescape(re.sub(r"</?strong>", "", text))
 
 
 def assert_sound(pieces: list[Piece]) -> None:
@@ -55,7 +55,7 @@ def test_a_hit_says_who_when_and_where_with_a_link_and_marks_what_was_found() ->
         f"2. alice, 2026-11-01 10:00 UTC, #ops:example.org (weak) · {LINK}\nalice: the key\n\n"
         "3 more: !search more, or react with ▶."
     )
-    assert "alice: the <b>key</b><br>" in str(content["formatted_body"])
+    assert "alice: the <strong>key</strong><br>" in str(content["formatted_body"])
     assert f'<a href="{html.escape(LINK)}">open</a>' in str(content["formatted_body"])
 
 
@@ -112,7 +112,7 @@ HOSTILE = [
     "matrix:u/alice:example.org matrix://u/alice",
     "\u202edesrever\u2066 \x1b[31mred\x00",
     "&lt;b&gt; &amp;amp; ' \" `",
-    "</b></a><br>",
+    "</b></strong></a><br>",
     "\ud800 lone",
     "multi\nline\u2028more",
     "｠" * 300,
@@ -147,7 +147,7 @@ def test_no_text_of_strangers_becomes_markup_or_a_ping(shown: list[Shown], more:
 def test_marks_keep_their_words_when_pings_are_broken(snippet: Snippet) -> None:
     shown = Shown("x", None, (Line("", snippet),))
     formatted = str(notice(results(Results((shown,)), prefix="!search"))["formatted_body"])
-    marked = [html.unescape(found).replace("\u200b", "") for found in re.findall(r"<b>(.*?)</b>", formatted)]
+    marked = [html.unescape(found).replace("\u200b", "") for found in re.findall(r"<strong>(.*?)</strong>", formatted)]
     assert marked == [text for mark in snippet.marks if (text := snippet.text[mark.start : mark.end])]
 
 
