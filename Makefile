@@ -12,8 +12,13 @@ UNITS ?= $(if $(filter /usr /usr/local,$(PREFIX)),$(PREFIX)/lib,/etc)
 UNIT_FILES := $(notdir $(wildcard systemd/*.service systemd/*.timer systemd/*.path))
 PROGRAM := $(PREFIX)/lib/sources
 DOC := $(PREFIX)/share/doc/sources
+MAN := $(PREFIX)/share/man/man1
+# Where each shell looks for what completes the command; `sources completion` prints it.
+COMPLETION_bash := $(PREFIX)/share/bash-completion/completions/sources
+COMPLETION_zsh := $(PREFIX)/share/zsh/site-functions/_sources
+COMPLETION_fish := $(PREFIX)/share/fish/vendor_completions.d/sources.fish
 
-.PHONY: install install-program install-files uninstall help demo test check format lint types contracts clean constraints
+.PHONY: install install-program install-files uninstall help demo test check format lint types contracts docs clean constraints
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -38,6 +43,9 @@ lint: $(STAMP)  ## ruff: format and rules
 format: $(STAMP)  ## let ruff write the format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+docs:  ## build the site of docs/ into build/site (needs mkdocs-material: pip install '.[docs]')
+	@mkdocs build --strict
 
 types: $(STAMP)  ## mypy --strict
 	@$(BIN)/mypy --strict sources bot ingest matrix index
@@ -65,6 +73,9 @@ install-program:
 	@find "$(DESTDIR)$(PROGRAM)/bin" -type f -exec sed -i '1s|^#!$(DESTDIR)/|#!/|' {} +
 	@"$(DESTDIR)$(PROGRAM)/bin/python" -m compileall -q -s "$(DESTDIR)" -p / "$(DESTDIR)$(PROGRAM)/lib" > /dev/null || true
 	@install -d "$(DESTDIR)$(PREFIX)/bin" && ln -sfn ../lib/sources/bin/sources "$(DESTDIR)$(PREFIX)/bin/sources"
+	@$(foreach shell,bash zsh fish,install -d "$(DESTDIR)$(dir $(COMPLETION_$(shell)))" && \
+		"$(DESTDIR)$(PROGRAM)/bin/python" -I -c 'from sources.cli.main import main; main()' completion $(shell) \
+			> "$(DESTDIR)$(COMPLETION_$(shell))" &&) true
 
 install-files:
 	@install -d "$(DESTDIR)$(UNITS)/systemd/system/sources-.service.d" "$(DESTDIR)$(UNITS)/sysusers.d" \
@@ -75,7 +86,10 @@ install-files:
 	@install -m 644 systemd/sources.sysusers.conf "$(DESTDIR)$(UNITS)/sysusers.d/sources.conf"
 	@install -m 644 systemd/sources.tmpfiles.conf "$(DESTDIR)$(UNITS)/tmpfiles.d/sources.conf"
 	@install -m 755 examples/webhook.py "$(DESTDIR)$(PREFIX)/libexec/sources/"
-	@install -m 644 sources.example.toml credentials.example "$(DESTDIR)$(DOC)/"
+	@install -m 644 sources.example.toml credentials.example LICENSE "$(DESTDIR)$(DOC)/"
+	@install -d "$(DESTDIR)$(MAN)" "$(DESTDIR)$(DOC)/monitoring"
+	@install -m 644 man/sources.1 "$(DESTDIR)$(MAN)/"
+	@install -m 644 monitoring/* "$(DESTDIR)$(DOC)/monitoring/"
 	@install -m 644 $(filter-out examples/README.md,$(wildcard examples/*)) "$(DESTDIR)$(DOC)/examples/"
 
 uninstall:  ## remove what install put there; configuration, credentials and data stay
@@ -84,6 +98,7 @@ uninstall:  ## remove what install put there; configuration, credentials and dat
 		systemctl stop 'sources-refresh@*.path' 'sources-refresh*.service' sources-audit.service; \
 		systemctl disable --quiet 'sources-refresh@.path'; systemctl reset-failed 'sources-*'; fi
 	@rm -rf "$(DESTDIR)$(PROGRAM)" "$(DESTDIR)$(PREFIX)/libexec/sources" "$(DESTDIR)$(DOC)"
+	@rm -f "$(DESTDIR)$(MAN)/sources.1" "$(DESTDIR)$(COMPLETION_bash)" "$(DESTDIR)$(COMPLETION_zsh)" "$(DESTDIR)$(COMPLETION_fish)"
 	@rm -f "$(DESTDIR)$(PREFIX)/bin/sources" "$(DESTDIR)$(UNITS)/sysusers.d/sources.conf" "$(DESTDIR)$(UNITS)/tmpfiles.d/sources.conf"
 	@for unit in $(UNIT_FILES) sources-.service.d/sandbox.conf; do rm -f "$(DESTDIR)$(UNITS)/systemd/system/$$unit"; done
 	@rmdir "$(DESTDIR)$(UNITS)/systemd/system/sources-.service.d" 2> /dev/null || true

@@ -42,6 +42,8 @@ def test_files_land_where_they_are_looked_for_and_go_again(tmp_path: Path) -> No
         "usr/local/libexec/sources/webhook.py",
         "usr/local/share/doc/sources/sources.example.toml",
         "usr/local/share/doc/sources/examples/post-receive",
+        "usr/local/share/doc/sources/monitoring/alerts.yml",
+        "usr/local/share/man/man1/sources.1",
     } <= installed
     assert (tmp_path / "etc" / "sources").is_dir()
     # What is the host's own stays.
