@@ -25,6 +25,7 @@ from index.text.found import Finder
 from index.text.fuse import Fused, WeightedRanking, fuse
 from index.text.headword import Headword
 from index.text.query import parse_many
+from index.text.question import is_question
 from index.text.routing import ROUTES, Route, Target, boosts, route
 from index.text.snippet import best_message, snippet
 from index.text.words import Keys
@@ -46,6 +47,7 @@ class SearchSettings:
     vector_weight: Mapping[Corpus, float] = field(
         default_factory=lambda: {Corpus.CHAT: 0.2, Corpus.FORGE: 1.0, Corpus.NOTES: 1.0}
     )
+    statement_share: float = 0.3  # of the weight of vectors, for a text that is no question
     floor: float | None = None
     least_coverage: float = 0.34
     most_of_one_document: int = 3
@@ -196,10 +198,12 @@ class Searcher:
         for ranked in one.nearest:
             if ranked.chunk in stored:
                 by_corpus.setdefault(stored[ranked.chunk].corpus, []).append(ranked)
+        text = one.query.text
+        share = 1.0 if is_question(text) or route(text, self._settings.routes) else self._settings.statement_share
         return [
             WeightedRanking(LEXICAL, one.number, one.lexical, _trust(one.lexical), _trust_by_rank(one.lexical)),
             *(
-                WeightedRanking(f"{NEAREST} {corpus}", one.number, places, self._settings.vector_weight[corpus])
+                WeightedRanking(f"{NEAREST} {corpus}", one.number, places, share * self._settings.vector_weight[corpus])
                 for corpus, places in by_corpus.items()
             ),
         ]
