@@ -1,14 +1,17 @@
 """Pending vectors: what was indexed without one gets it, oldest first, batch by batch.
 
-A batch is committed before the next is embedded, so a kill loses one batch at most. A dead embedder ends the filling,
-not the refresh: the parts stay pending and the next run goes on.
+A batch is stored while the next one is embedded, so that neither waits for the other; a kill loses two batches at most.
+A dead embedder ends the filling, not the refresh: the parts stay pending and the next run goes on.
 """
 
+import asyncio
 import time
-from collections.abc import Callable
+from asyncio import Task
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from typing import Final
 
-from index.embed.base import Embedder, Refusal, Role
+from index.embed.base import Embedded, Embedder, Refusal, Role
 from index.errors import EmbedderError
 from index.model import Chunk, ChunkId, Span, Vector
 from index.store import vectors
@@ -46,30 +49,53 @@ async def fill_pending(
     except EmbedderError as error:
         return VectorReport(pending=total, fault=str(error), seconds=clock() - start)
     cells = await vectors.cells(connection)
-    embedded = refused = after = 0
+    embedded = refused = 0
     fault: str | None = None
-    while batch := await vectors.pending(connection, after=after, limit=BATCH):
-        after = batch[-1].part
-        texts = [_text(part) for part in batch]
-        try:
-            results = await embedder.embed(texts, Role.DOCUMENT)
-        except EmbedderError as error:
-            fault = str(error)
-            break
-        done: list[tuple[PendingPart, Vector]] = []
-        async with writer.transaction():
-            for part, result in zip(batch, results, strict=True):
-                if isinstance(result, Refusal):
-                    await vectors.refuse(connection, part, result.reason)
-                    refused += 1
-                else:
-                    done.append((part, result))
-            embedded += await vectors.save(connection, done, cells)
-        progress(embedded + refused, total)
+    try:
+        async with aclosing(_results(writer.store, embedder)) as made:
+            async for batch, results in made:
+                done: list[tuple[PendingPart, Vector]] = []
+                async with writer.transaction():
+                    for part, result in zip(batch, results, strict=True):
+                        if isinstance(result, Refusal):
+                            await vectors.refuse(connection, part, result.reason)
+                            refused += 1
+                        else:
+                            done.append((part, result))
+                    embedded += await vectors.save(connection, done, cells)
+                progress(embedded + refused, total)
+    except EmbedderError as error:
+        fault = str(error)
     if embedded:
         async with writer.transaction():
             await vectors.divide(connection)
     return VectorReport(embedded, refused, await vectors.pending_count(connection), fault, clock() - start)
+
+
+async def _results(
+    store: Store, embedder: Embedder
+) -> AsyncGenerator[tuple[Sequence[PendingPart], Sequence[Embedded]]]:
+    """Batch by batch what the embedder says of pending parts. The next batch is with it while the caller has this one.
+
+    EmbedderError comes after the batches before it were given.
+    """
+    batch = await vectors.pending(store.connection, after=0, limit=BATCH)
+    embedding = _begin(embedder, batch)
+    try:
+        while batch:
+            results = await embedding
+            following = await vectors.pending(store.connection, after=batch[-1].part, limit=BATCH)
+            if following:
+                embedding = _begin(embedder, following)
+            yield batch, results
+            batch = following
+    finally:
+        embedding.cancel()
+        await asyncio.gather(embedding, return_exceptions=True)
+
+
+def _begin(embedder: Embedder, batch: Sequence[PendingPart]) -> "Task[list[Embedded]]":
+    return asyncio.create_task(embedder.embed([_text(part) for part in batch], Role.DOCUMENT))
 
 
 async def note_pending(writer: Writer, now_ms: int) -> None:

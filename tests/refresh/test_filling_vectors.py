@@ -1,0 +1,120 @@
+"""Pending vectors: embedding and storing side by side, and what is left when either fails."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from index.embed.base import Embedded, EmbedderIdentity, Role
+from index.embed.hashing import HashingEmbedder
+from index.errors import EmbedderError
+from index.model import Chunk, Corpus, Document, DocumentId, Kind, SourceId, chunk_id
+from index.store import vectors
+from index.store.store import open_store
+from ingest.vectors import BATCH, fill_pending
+from ingest.writing import Writer
+from tests.chat.host import fingerprint
+
+SOURCE = SourceId("notes:n")
+
+
+class Watched:
+    """Hashing, with a look at each call; what `before` raises ends it."""
+
+    def __init__(self, before: "Callable[[int], object]") -> None:
+        self._hashing = HashingEmbedder(8)
+        self._before = before
+        self.calls = 0
+        self.cancelled = False
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        return self._hashing.identity
+
+    async def embed(self, texts: Sequence[str], role: Role) -> list[Embedded]:
+        if len(texts) < 10:  # the probe for a model that drifted
+            return await self._hashing.embed(texts, role)
+        self.calls += 1
+        try:
+            waited = self._before(self.calls)
+            if asyncio.iscoroutine(waited):
+                await waited
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+        return await self._hashing.embed(texts, role)
+
+    async def close(self) -> None:
+        return None
+
+
+@pytest.fixture
+async def writer(tmp_path: Path) -> AsyncIterator[Writer]:
+    """Three batches of parts are pending."""
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        writer = Writer(store, replace(fingerprint(), languages=("de",)), str)
+        async with writer.batch(SOURCE, label="n", is_public=True) as batch:
+            identity = DocumentId(f"{SOURCE} page.md")
+            chunks = tuple(
+                Chunk(id=chunk_id(identity, str(number)), ordinal=number, text=f"word{number} and some more")
+                for number in range(3 * BATCH)
+            )
+            await batch.put(
+                Document(
+                    id=identity,
+                    source=SOURCE,
+                    corpus=Corpus.NOTES,
+                    kind=Kind.NOTE,
+                    title="",
+                    revision="1",
+                    chunks=chunks,
+                    path="page.md",
+                )
+            )
+        yield writer
+
+
+async def test_one_batch_is_stored_while_the_next_is_embedded(writer: Writer) -> None:
+    stored = asyncio.Event()
+
+    def before(call: int) -> object:
+        return asyncio.wait_for(stored.wait(), timeout=10) if call == 2 else None
+
+    def progress(done: int, total: int) -> None:
+        assert (embedder.calls, total) == (min(done // BATCH + 1, 3), 3 * BATCH)
+        stored.set()
+
+    embedder = Watched(before)
+    report = await fill_pending(writer, embedder, progress=progress)
+    assert (report.embedded, report.pending, report.fault) == (3 * BATCH, 0, None)
+    assert await vectors.counts(writer.store.connection) == (3 * BATCH, 0)
+
+
+async def test_a_dead_embedder_leaves_what_was_embedded_before_it_died(writer: Writer) -> None:
+    def before(call: int) -> object:
+        if call == 3:
+            raise EmbedderError("gone (start it)")
+        return None
+
+    report = await fill_pending(writer, Watched(before))
+    assert (report.embedded, report.pending, report.fault) == (2 * BATCH, BATCH, "gone (start it)")
+    again = await fill_pending(writer, Watched(lambda call: None))
+    assert (again.embedded, again.pending, again.fault) == (BATCH, 0, None)
+
+
+async def test_when_storing_fails_nothing_goes_on_embedding(writer: Writer) -> None:
+    def before(call: int) -> object:
+        return asyncio.sleep(60) if call == 2 else None
+
+    def progress(done: int, total: int) -> None:
+        raise OSError("the terminal is gone")
+
+    async def fill() -> None:
+        await fill_pending(writer, embedder, progress=progress)
+
+    embedder = Watched(before)
+    with pytest.raises(OSError, match="the terminal is gone"):
+        await fill()
+    assert embedder.cancelled
