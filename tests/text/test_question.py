@@ -9,9 +9,17 @@ from index.text.question import is_question
 
 @pytest.mark.parametrize(
     "text",
-    ["how do I rotate logs", "disk full?", "Kde se nastavuje cesta", "proč to nejde", "Warum zwei Kopien", "备份在哪里？",
-     'did they say "is it safe?"', "¿Dónde está?"],
-)  # fmt: skip
+    [
+        "how do I rotate logs",
+        "disk full?",
+        "Kde se nastavuje cesta",
+        "proč to nejde",
+        "Warum zwei Kopien",
+        "备份在哪里？",
+        'did they say "is it safe?"',
+        "¿Dónde está?",
+    ],
+)
 def test_a_question_opens_or_ends_as_one(text: str) -> None:
     assert is_question(text)
 
