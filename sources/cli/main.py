@@ -46,6 +46,7 @@ COMMANDS: Final = {
     "check": Entry("sources.cli.check", "Read the configuration and try everything it names."),
     "demo": Entry("sources.cli.demo", "Show the program at work: index this project, search it, clean up."),
     "evaluate": Entry("sources.cli.evaluate", "Measure the search on questions whose answers are known."),
+    "measure": Entry("sources.cli.measure", "Measure what the configured engine costs at several sizes."),
     "completion": Entry(
         "sources.cli.completion", "Print a script that completes commands, options and names of sources."
     ),
