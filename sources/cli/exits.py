@@ -1,6 +1,8 @@
 """Exit codes: the one place that maps an error to the number that scripts and units see."""
 
+import errno
 from enum import IntEnum
+from typing import Final
 
 from index.errors import (
     BusyError,
@@ -35,6 +37,10 @@ _CODES: tuple[tuple[type[SourcesError], Exit], ...] = (  # the first that fits
     (ReindexNeededError, Exit.REINDEX),
     (SourcesError, Exit.SOURCE_FAILED),
 )
+
+
+DISK_TROUBLES: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""What a full or failing disk says, which is nobody's mistake in the program."""
 
 
 def exit_of(error: SourcesError) -> Exit:

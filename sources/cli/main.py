@@ -1,6 +1,5 @@
 """The program's way in: a table of commands, each loaded only when it is called, and the end of every run."""
 
-import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ import click
 
 from index.errors import SourcesError
 from sources.cli.common import common_options
-from sources.cli.exits import Exit, exit_of
+from sources.cli.exits import DISK_TROUBLES, Exit, exit_of
 from sources.cli.style import harmless, one_line
 
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.PIPE_CLOSED
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        if error.errno not in DISK_TROUBLES:
             tell_bug()
             return Exit.BUG
         place = error.filename or "the output"

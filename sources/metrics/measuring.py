@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from index.errors import SourcesError
 from ingest.report import Report
-from sources.cli.exits import Exit, exit_of
+from sources.cli.exits import DISK_TROUBLES, Exit, exit_of
 from sources.cli.report import exit_code
 from sources.config.model import Config
 from sources.metrics.samples import Measured, samples
@@ -38,6 +38,9 @@ async def measured(
         return report
     except SourcesError as error:
         code = exit_of(error)
+        raise
+    except OSError as error:
+        code = Exit.SOURCE_FAILED if error.errno in DISK_TROUBLES else Exit.BUG
         raise
     except (KeyboardInterrupt, asyncio.CancelledError):
         code = Exit.INTERRUPTED

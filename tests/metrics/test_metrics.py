@@ -1,6 +1,7 @@
 """The textfile for Prometheus: whole at any moment, true after a run that failed, and silent about rooms and people."""
 
 import asyncio
+import errno
 import os
 import stat
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from index.errors import BusyError, ConfigError, StoreError
+from index.errors import BusyError, ConfigError, CredentialError, StoreError
 from index.model import SourceId
 from ingest.lock import write_lock
 from ingest.report import Outcome, Report, SourceReport, VectorReport
@@ -213,6 +214,29 @@ def test_metrics_that_cannot_be_written_fail_no_refresh(community: Community) ->
     done = asyncio.run(measured(config, refresh, is_whole=True, on_trouble=told.append))
     assert done == report("repo:a")
     assert "check [metrics] textfile" in str(told[0])
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (OSError(errno.ENOSPC, "full"), "source_failed"),
+        (OSError(errno.EBADF, "odd"), "bug"),
+        (ZeroDivisionError(), "bug"),
+        (CredentialError("refused"), "credential"),
+        (asyncio.CancelledError(), "interrupted"),
+    ],
+)
+def test_a_run_that_ends_by_an_error_is_counted_by_its_exit_code(
+    community: Community, error: BaseException, outcome: str
+) -> None:
+    file = configured(community)
+
+    async def refresh() -> Report:
+        raise error
+
+    with pytest.raises(type(error)):
+        asyncio.run(measured(load(community.config_file), refresh, is_whole=True, on_trouble=lambda error: None))
+    assert [key[1] for key, value in read(file).items() if key[0].endswith("runs_total") and value] == [(outcome,)]
 
 
 def test_a_name_that_the_collector_would_pass_over_is_refused(community: Community) -> None:
