@@ -43,7 +43,7 @@ COMMANDS: Final = {
     "mcp": Entry("sources.cli.mcp", "Serve search, get, toc, grep, ask and status to an assistant, over MCP."),
     "audit": Entry("sources.cli.audit", "Show what is old, missing or out of step."),
     "check": Entry("sources.cli.check", "Read the configuration and try everything it names."),
-    "demo": Entry("sources.cli.demo", "Show the program at work: index this project, search it, clean up."),
+    "demo": Entry("sources.cli.demo", "Show the program at work: a homeserver, rooms, a refresh, the bot, and proofs."),
     "evaluate": Entry("sources.cli.evaluate", "Measure the search on questions whose answers are known."),
     "measure": Entry("sources.cli.measure", "Measure what the configured engine costs at several sizes."),
     "completion": Entry(

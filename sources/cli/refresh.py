@@ -56,6 +56,7 @@ def command(invocation: Invocation, only: tuple[str, ...], if_busy: str, *, is_f
         raise click.UsageError("--full is about the whole index: leave --source out")
     if is_dry:
         return _rehearse(invocation, only, is_full=is_full)
+    _start_logging(invocation)
     while True:
         try:
             report = asyncio.run(_measured(invocation, only, is_full=is_full))
@@ -77,6 +78,16 @@ def command(invocation: Invocation, only: tuple[str, ...], if_busy: str, *, is_f
     return exit_code(report)
 
 
+def _start_logging(invocation: Invocation) -> None:
+    """Before anything can be logged: standard output is the report's. A terminal shows that, and faults alone."""
+    if sys.stdout.isatty() and not invocation.verbosity and not invocation.is_quiet:
+        from sources import logs
+
+        logs.configure("warning", invocation.config.log.format)
+    else:
+        invocation.start_logging()
+
+
 def _rehearse(invocation: Invocation, only: Sequence[str], *, is_full: bool) -> Exit:
     from sources.cli.dry_report import dry_record, dry_text
     from sources.dry_run import dry_run
@@ -94,7 +105,6 @@ async def _measured(invocation: Invocation, only: Sequence[str], *, is_full: boo
         if sys.stderr.isatty():
             click.echo(f"sources: {one_line(str(error))}", err=True)
             return
-        invocation.start_logging()
         import structlog
 
         structlog.get_logger().warning("metrics.not_written", why=str(error))
@@ -124,7 +134,6 @@ async def _refresh(invocation: Invocation, only: Sequence[str], *, is_full: bool
 
 def _log(invocation: Invocation, report: Report) -> None:
     """One line for each source that something happened to, and one for the run."""
-    invocation.start_logging()
     import structlog
 
     log = structlog.get_logger()

@@ -1,1 +1,1 @@
-"""`sources demo`: the program shown at work on real input, in a folder that is gone afterwards."""
+"""`sources demo`: a community, an index and a bot at work, in a folder that is gone afterwards."""

@@ -7,12 +7,13 @@ when that one is killed. Used by `sources demo` and by the tests; never meant to
 import base64
 import hmac
 import json
+import os
 import secrets
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +24,7 @@ import httpx
 from index.errors import MatrixError
 
 PUPPET_NAMESPACES: Final = ("@telegram_.*", "@_bridge_.*")
-"""Users that the one registered application service may speak for."""
+"""Users that the one registered application service may speak for, unless others are named."""
 BRIDGE_BOT: Final = "bridgebot"
 
 _UNLIMITED: Final = {"per_second": 1_000_000, "burst_count": 1_000_000}
@@ -45,6 +46,7 @@ class Account:
 
     user: str
     token: str
+    password: str
 
 
 class Homeserver:
@@ -55,16 +57,24 @@ class Homeserver:
         directory: Path,
         *,
         server_name: str = "hs.test",
+        speaks_for: Sequence[str] = PUPPET_NAMESPACES,
+        room_age_ms: int = 0,
         extra: Mapping[str, object] | None = None,
         start_timeout_s: float = 60.0,
     ) -> None:
-        """`extra` holds further top-level settings of Synapse, which replace ours."""
+        """`speaks_for` are patterns of localparts; the application service may speak in their name, and in the past,
+        for which rooms can be made `room_age_ms` ago.
+
+        `extra` holds further top-level settings of Synapse, which replace ours.
+        """
         self.directory = directory
         self.server_name = server_name
         self.url = ""
         self.appservice_token = secrets.token_hex(16)
         self.log = directory / "homeserver.log"
         self.database = directory / "homeserver.db"
+        self._speaks_for = tuple(speaks_for)
+        self._room_age_ms = room_age_ms
         self._registration_secret = secrets.token_hex(16)
         self._extra = dict(extra or {})
         self._start_timeout_s = start_timeout_s
@@ -106,13 +116,15 @@ class Homeserver:
     def register(self, localpart: str, *, is_admin: bool = False) -> Account:
         """A new account, through the shared-secret endpoint."""
         path = f"{self.url}/_synapse/admin/v1/register"
-        with _http(timeout_s=30) as http:
+        password = secrets.token_hex(8)
+        with http_on_loopback(timeout_s=30) as http:
             nonce = http.get(path).raise_for_status().json()["nonce"]
-            answer = http.post(path, json=registration(self._registration_secret, nonce, localpart, is_admin=is_admin))
+            body = registration(self._registration_secret, nonce, localpart, password, is_admin=is_admin)
+            answer = http.post(path, json=body)
         if answer.status_code != httpx.codes.OK:
             raise MatrixError(f"{self.url}: could not register {localpart}: {answer.text[:200]} (take another name)")
-        body = answer.json()
-        return Account(user=body["user_id"], token=body["access_token"])
+        made = answer.json()
+        return Account(user=made["user_id"], token=made["access_token"], password=password)
 
     def _port(self) -> int:
         return int(self.url.rpartition(":")[2]) if self.url else _free_port()
@@ -127,11 +139,12 @@ class Homeserver:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
+                env={**os.environ, **({"SOURCES_ROOM_AGE_MS": str(self._room_age_ms)} if self._room_age_ms else {})},
             )
 
     def _answers_in_time(self) -> bool:
         deadline_s = time.monotonic() + self._start_timeout_s
-        with _http(timeout_s=5) as http:
+        with http_on_loopback(timeout_s=5) as http:
             while self._process and self._process.poll() is None and time.monotonic() < deadline_s:
                 try:
                     if http.get(f"{self.url}/_matrix/client/versions").status_code == httpx.codes.OK:
@@ -207,7 +220,7 @@ class Homeserver:
             "rate_limited": False,
             "namespaces": {
                 "users": [
-                    {"exclusive": False, "regex": f"{pattern}:{self.server_name}"} for pattern in PUPPET_NAMESPACES
+                    {"exclusive": False, "regex": f"{pattern}:{self.server_name}"} for pattern in self._speaks_for
                 ],
                 "aliases": [],
                 "rooms": [],
@@ -215,17 +228,16 @@ class Homeserver:
         }
 
 
-def registration(secret: str, nonce: str, localpart: str, *, is_admin: bool) -> dict[str, object]:
+def registration(secret: str, nonce: str, localpart: str, password: str, *, is_admin: bool) -> dict[str, object]:
     """The body that Synapse's shared-secret registration takes: a MAC over the fields, parted by NUL."""
-    password = secrets.token_hex(8)
     fields = [nonce, localpart, password, "admin" if is_admin else "notadmin"]
     mac = hmac.new(secret.encode(), "\0".join(fields).encode(), "sha1").hexdigest()
     return {"nonce": nonce, "username": localpart, "password": password, "admin": is_admin, "mac": mac}
 
 
-def _http(*, timeout_s: float) -> httpx.Client:
+def http_on_loopback(*, timeout_s: float, base_url: str = "") -> httpx.Client:
     """For plain HTTP on loopback: no proxies, and no time spent on certificates."""
-    return httpx.Client(trust_env=False, verify=False, timeout=timeout_s)
+    return httpx.Client(base_url=base_url, trust_env=False, verify=False, timeout=timeout_s)
 
 
 def _free_port() -> int:
