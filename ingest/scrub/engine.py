@@ -90,40 +90,51 @@ class Scrubber:
             if has_refused or not (rule.is_closed and has_found):
                 again.append((at, has_refused or has_found))
         names = key_names(text, low, words, places)
+        is_settled = not any(has_matched for _, has_matched in again)
         if names:
-            found += self.find_by_names(names, {finding.start: finding.end for finding in found}, text, low)
+            beside, is_all = self.find_by_names(names, {finding.start: finding.end for finding in found}, text, low)
+            found += beside
+            is_settled = is_settled and is_all
         if not found:
             return Look(found, is_settled=True, words=words, tried={})
         if HOLE in text:
             found = outside_markers(found, text)
-        is_settled = not names and not any(has_matched for _, has_matched in again)
         return Look(merge(found), is_settled=is_settled, words=words, tried={at: tried[at] for at, _ in again})
 
-    def find_by_names(self, names: list[KeyName], known: dict[int, int], text: str, low: str) -> list[Finding]:
-        """The first rule that finds something beside a name has found it; a name inside a value is none.
+    def find_by_names(
+        self, names: list[KeyName], known: dict[int, int], text: str, low: str
+    ) -> tuple[list[Finding], bool]:
+        """What stands beside the names; and whether that is all there will be: each name has its value right after it.
 
-        `known` is what other rules found: a value that is one of them, up to its end, need not be judged.
+        The first rule that finds something beside a name has found it; a name inside a value is none. `known` is what
+        other rules found: a value that is one of them, up to its end, need not be judged.
         """
         found: list[Finding] = []
-        has_markers = MARKED in text
+        is_all = True
         at = 0
         for key in names:
             if key.start < at:
                 continue
-            sign = VALUE_NEXT.match(text, key.end) if known or has_markers else None
-            if sign and sign.end() in known and not VALUE_GOES_ON.match(text, known[sign.end()]):
+            sign = VALUE_NEXT.match(text, key.end)
+            place = sign.end() if sign else -1
+            is_far_sighted = key.name.lower().endswith(FAR_SIGHTED)
+            is_known = place in known and not VALUE_GOES_ON.match(text, known[place])
+            if is_known and is_far_sighted:
+                is_all = False
                 continue
-            is_taken = sign is not None and text.startswith(MARKED, sign.end())
+            is_taken = is_known or (text.startswith(MARKED, place) and not is_far_sighted)
             for rule in self.name_rules:
-                if is_taken and rule.is_forward and not key.name.lower().endswith(FAR_SIGHTED):
+                if is_taken and rule.is_forward:
                     continue
                 spans = rule.find(key, text, low)
-                if spans:
-                    for start, end in spans:
-                        found += with_rest(KINDS[key.slot], start, end, text)
+                for start, end in spans:
+                    is_taken = is_taken or (rule.is_forward and start == place and not is_far_sighted)
+                    found += with_rest(KINDS[key.slot], start, end, text)
                     at = max(at, found[-1].end)
+                if spans and not is_taken:
                     break
-        return found
+            is_all = is_all and is_taken
+        return found, is_all
 
     def scrub(self, text: str) -> str:
         look = None

@@ -1,4 +1,4 @@
-"""Where any of many literals stand: one scan for all of them, however many there are. Pure, like all of the scrubber."""
+"""Where any of many literals stand: one scan for all of them, however many there are."""
 
 import re
 from collections.abc import Iterable

@@ -97,6 +97,7 @@ RULES: Final[tuple[Rule, ...]] = (
         ),
         worst="acme_aaaaaaaaaa-",
         validate=stranger,
+        is_closed=True,
     ),
     Rule(
         name="pgpass-line",
