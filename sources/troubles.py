@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from sources.config.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_size
+from sources.config.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from sources.remedies import parted
 from sources.status import SourceStatus, Status, group_of
 
@@ -45,7 +45,7 @@ def troubles(found: Status, *, overdue_ms: int, now_ms: int) -> tuple[Trouble, .
 
 def _disk(found: Status) -> Iterator[Trouble]:
     if found.free_bytes is not None and found.free_bytes < SCARCE_BYTES:
-        what = f"only {format_size(found.free_bytes >> 20 << 20)} are free on the disk of the index"
+        what = f"only {found.free_bytes / 1e6:,.0f} MB are free on the disk of the index"
         yield Trouble("disk", what, f"make room on the disk that holds {found.file.parent}")
 
 
@@ -121,7 +121,10 @@ def _vectors(found: Status) -> Iterator[Trouble]:
         what = "the model answers otherwise than when the index was built, so only words are searched"
         yield Trouble("vectors", what, "run `sources refresh --full`, or bring the former model back")
     if found.pending:
-        what = f"{found.pending:,} texts wait for their vectors; they are found by their words alone"
+        counted = (
+            "1 text waits for its vector" if found.pending == 1 else f"{found.pending:,} texts wait for their vectors"
+        )
+        what = f"{counted}, found by words alone until then"
         yield Trouble("vectors", what, "the next refresh goes on; if the number stays, `sources check` tries [embed]")
 
 

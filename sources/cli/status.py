@@ -14,7 +14,6 @@ from sources.cli.common import Invocation, common_options
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
 from sources.cli.style import PLAIN, Style, one_line, table
-from sources.config.units import format_size
 from sources.status import SourceStatus, Status, group_of, status
 from sources.troubles import Trouble, ago, name_of, troubles
 
@@ -60,7 +59,8 @@ def _verdict(found: Status, wrong: Sequence[Trouble], now_ms: int, style: Style)
         last += f", a refresh is running (process {found.running})"
     if not wrong:
         documents = sum(one.documents for one in found.sources)
-        yield style.paint(f"All is well: {documents:,} documents, {last}.", "green")
+        counted = "1 document" if documents == 1 else f"{documents:,} documents"
+        yield style.paint(f"All is well: {counted}, {last}.", "green")
         return
     yield (
         style.paint("One thing is wrong" if len(wrong) == 1 else f"{len(wrong)} things are wrong", "red") + f"; {last}."
@@ -116,7 +116,7 @@ def _tail(found: Status, *, is_verbose: bool) -> Iterator[str]:
             if one.fault:
                 yield f"failed: {one_line(name_of(one))}: {one_line(one.fault)}"
     yield f"vectors: {_vectors(found)}"
-    free = "" if found.free_bytes is None else f", {format_size(found.free_bytes >> 20 << 20)} free"
+    free = "" if found.free_bytes is None else f", {found.free_bytes / 1e9:,.1f} GB free"
     yield f"index: {found.size_bytes / 1e6:,.1f} MB{free}, {found.file}"
 
 
