@@ -252,4 +252,8 @@ STEPS: Final[tuple[str, ...]] = (
     CREATE TABLE outgoing(chunk INTEGER PRIMARY KEY);
     CREATE TABLE published(name TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
     """,
+    """
+    -- Of near cells: a cell's number begins with that of its region. Empty until vectors are divided anew.
+    CREATE TABLE region(region INTEGER PRIMARY KEY, centroid BLOB NOT NULL);
+    """,
 )

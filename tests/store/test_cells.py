@@ -1,0 +1,101 @@
+"""Many vectors: divided into regions and cells, found again, and none lost on the way."""
+
+from pathlib import Path
+from random import Random
+
+import numpy
+import pytest
+
+from index.model import EVERYTHING, Corpus, Filters, SourceId, Vector
+from index.store import vectors
+from index.store.scope import scope_of
+from index.store.soundness import CHECKS
+from index.store.store import Store, open_store
+
+COUNT, DIMENSION = 20_400, 16
+CHECKED = ("part_without_vector", "vector_without_part", "vector_outside_cells")
+
+
+def made(seed: int) -> "numpy.ndarray":
+    draw = numpy.random.default_rng(seed)
+    centres = numpy.random.default_rng(1).standard_normal((300, DIMENSION))
+    points = centres[draw.integers(0, 300, COUNT)] + 0.3 * draw.standard_normal((COUNT, DIMENSION))
+    return (points / numpy.linalg.norm(points, axis=1, keepdims=True)).astype("<f4")
+
+
+async def fill(store: Store, points: "numpy.ndarray") -> None:
+    """Chunks without words, one part each: of them this test looks at nothing else."""
+    scaled = numpy.clip(numpy.rint(points * vectors.scale(DIMENSION)), -127, 127).astype(numpy.int8)
+    connection = store.connection
+    async with store.transaction():
+        key = await store.register(SourceId("repo:many"), label="many", is_public=True)
+        keys = [(key << 32) + number for number in range(1, COUNT + 1)]
+        await connection.execute(
+            "INSERT INTO document VALUES (1, 'repo:many a', ?, 'doc', '', 'a', NULL, '1', NULL, NULL, 0, '{}')", (key,)
+        )
+        await connection.execute("DROP TRIGGER chunk_insert")
+        await connection.executemany(
+            "INSERT INTO chunk VALUES (?1, ?1, 1, ?1, 1, '', '', '', '[]', NULL, NULL, NULL, NULL, '[]', '[]', x'')",
+            [(one,) for one in keys],
+        )
+        await connection.executemany(
+            "INSERT INTO part(part_key, chunk_key, ordinal, first, past, digest, cell) VALUES (?, ?, 0, 0, 0, x'', 0)",
+            list(enumerate(keys, start=1)),
+        )
+        await connection.executemany(
+            "INSERT INTO vector VALUES (0, ?, ?, ?)",
+            [(part, one, row.tobytes()) for part, (one, row) in enumerate(zip(keys, scaled, strict=True), start=1)],
+        )
+
+
+async def found(store: Store, question: "numpy.ndarray") -> set[int]:
+    scope = await scope_of(store.connection, await store.sources(), EVERYTHING, Filters(corpora=frozenset(Corpus)))
+    near = await vectors.nearest(store.connection, Vector(question.tobytes()), scope, limit=10)
+    return {one.chunk_key & 0xFFFF_FFFF for one in near}
+
+
+async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = made(2)
+    questions = made(3)[Random(1).sample(range(COUNT), 20)]
+    exact = numpy.argsort(-(points @ questions.T), axis=0)[:10].T + 1
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        await fill(store, points)
+        before = await store.connection.execute_fetchall("SELECT part_key, chunk_key, data FROM vector ORDER BY 1")
+        async with store.transaction():
+            assert await vectors.divide(store.connection)
+            assert not await vectors.divide(store.connection)
+        after = await store.connection.execute_fetchall("SELECT part_key, chunk_key, data FROM vector ORDER BY 1")
+        assert list(map(tuple, after)) == list(map(tuple, before))
+        count, cells = await vectors.counts(store.connection)
+        assert count == COUNT and 120 <= cells <= 204
+        for check in CHECKS:
+            if check.name in CHECKED:
+                assert list(await store.connection.execute_fetchall(check.question)) == [], check.name
+        for many in (vectors.MANY_CELLS, 10):  # all cells are looked at, or those of the nearest regions
+            monkeypatch.setattr(vectors, "MANY_CELLS", many)
+            shares = [
+                len(await found(store, question) & set(map(int, best))) / 10
+                for question, best in zip(questions, exact, strict=True)
+            ]
+            assert sum(shares) / len(shares) >= 0.95
+        async with store.transaction():
+            await store.connection.execute("DELETE FROM vector WHERE part_key > 100")
+            await store.connection.execute("DELETE FROM part WHERE part_key > 100")
+            assert await vectors.divide(store.connection)
+        assert await vectors.counts(store.connection) == (100, 0)
+        cells_left = await store.connection.execute_fetchall("SELECT DISTINCT cell FROM part")
+        assert [row[0] for row in cells_left] == [0]
+
+
+async def test_a_centroid_is_never_one_vector(tmp_path: Path) -> None:
+    """It outlives the vectors that it was made of."""
+    points = made(4)
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        await fill(store, points)
+        async with store.transaction():
+            await vectors.divide(store.connection)
+        same = await store.connection.execute_fetchall(
+            "SELECT (SELECT count(*) FROM cell WHERE centroid IN (SELECT data FROM vector)),"
+            " (SELECT count(*) FROM region WHERE centroid IN (SELECT data FROM vector))"
+        )
+    assert [tuple(row) for row in same] == [(0, 0)]
