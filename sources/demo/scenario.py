@@ -246,7 +246,7 @@ class Asked:
 
 
 ASKED: Final = (
-    Asked("jonas", "general", '!search "borg check"', "rooms and notes answer, linked and dated"),
+    Asked("jonas", "general", '!search "scratch folder"', "rooms and notes answer, linked and dated"),
     Asked("ada", "ops", '!search "vacuum-size"', "an exact phrase, asked in #ops, where it was said"),
     Asked("jonas", "general", '!search "vacuum-size"', "the same asked in #general, which may not see #ops"),
     Asked("tomas", "general", '!search "one writer" repo:sources kind:readme', "this project's own repository"),
