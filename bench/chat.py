@@ -109,7 +109,7 @@ def first_readings(asked: argparse.Namespace, messages: int) -> None:
         for _ in range(asked.runs):
             server.say(_NEW)
             fresh.append(host.refresh())
-            told = json.loads(fresh[-1].output)
+            told = json.loads(fresh[-1].output.splitlines()[-1])
             if not any(one["documents"] for one in told["sources"]):
                 raise SystemExit(f"the new messages were not read: {fresh[-1].output}")
     fresh_peak = max(one.peak_mb for one in fresh)
@@ -168,7 +168,7 @@ def through_synapse(asked: argparse.Namespace) -> None:
 
 
 def _is_unfinished(run: Finished) -> bool:
-    return any(one["fault"] for one in json.loads(run.output)["sources"])
+    return any(one["fault"] for one in json.loads(run.output.splitlines()[-1])["sources"])
 
 
 def _median(runs: list[Finished]) -> str:
