@@ -7,6 +7,9 @@ a homeserver. The index stays in `--state`, so a second run embeds only what cha
 times (words, vectors, both), and `score.py` of the sets prints MRR@10, nDCG@10, recall@10 and success@1 with their
 intervals, then the paired difference of the hybrid to the better half.
 
+`--without-question` takes the window with the message that a question of the chat set is, out of the rankings and not
+only out of the hits, so that it cannot lift the windows beside it.
+
 `--set` overrides a search setting for one run: `vector_weight=0.3`, `floor=0.8`, `candidates=50`.
 """
 
@@ -16,13 +19,27 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from index.engines.base import Engine, View
 from index.engines.sqlite import SqliteEngine
-from index.model import Corpus, Cursor, EventId, Hit, RoomId, UserId
+from index.model import (
+    Audience,
+    Corpus,
+    Cursor,
+    EventId,
+    Filters,
+    Hit,
+    Query,
+    Ranked,
+    RoomId,
+    UserId,
+    Vector,
+)
 from index.search import Mode, Searcher, SearchSettings
 from index.store.store import open_store
 from index.text.words import Keys
@@ -50,6 +67,7 @@ def main() -> None:
     parser.add_argument("--level", choices=("exact", "path"), default="exact")
     parser.add_argument("--set", dest="settings", action="append", default=[])
     parser.add_argument("--no-vectors", action="store_true")
+    parser.add_argument("--without-question", action="store_true")
     options = parser.parse_args()
     for name in options.sets:
         sys.stdout.write(f"\n== {name}\n")
@@ -79,9 +97,13 @@ async def measure(name: str, options: argparse.Namespace) -> None:
         rows = list(await store.connection.execute_fetchall("SELECT count(*), (SELECT count(*) FROM part) FROM chunk"))
         sys.stdout.write(f"{rows[0][0]} chunks, {rows[0][1]} parts, refreshed in {report.seconds:.0f} s\n")
         settings = _with(search_settings(config, embedder), options.settings)
-        searcher = Searcher(SqliteEngine(store, keys), keys, embedder, settings, scrub=scrub)
+        engine = Censored(SqliteEngine(store, keys))
+        searcher = Searcher(engine, keys, embedder, settings, scrub=scrub)
+        censored = engine if options.without_question else None
         results = {
-            mode: await _ask(searcher, questions, mode) for mode in Mode if embedder is not None or mode is Mode.LEXICAL
+            mode: await _ask(searcher, questions, mode, censored)
+            for mode in Mode
+            if embedder is not None or mode is Mode.LEXICAL
         }
     _score(name, options, results)
 
@@ -169,9 +191,53 @@ def _with(settings: SearchSettings, changes: Sequence[str]) -> SearchSettings:
     return settings
 
 
-async def _ask(searcher: Searcher, questions: Sequence[dict[str, Any]], mode: Mode) -> list[dict[str, Any]]:
+class Censored:
+    """An engine whose rankings leave out the windows that hold one of `events`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.events: frozenset[str] = frozenset()
+
+    @asynccontextmanager
+    async def view(self, audience: Audience, filters: Filters) -> AsyncIterator[View]:
+        async with self._engine.view(audience, filters) as view:
+            yield CensoredView(view, self.events)
+
+
+class CensoredView:
+    def __init__(self, view: View, events: frozenset[str]) -> None:
+        self._view = view
+        self._events = events
+        self.stored = view.stored
+        self.notes = view.notes
+
+    async def lexical(self, query: Query, *, limit: int) -> list[Ranked]:
+        return await self._without(await self._view.lexical(query, limit=limit))
+
+    async def nearest(self, vector: Vector, query: Query, *, limit: int) -> list[Ranked]:
+        return await self._without(await self._view.nearest(vector, query, limit=limit))
+
+    async def _without(self, ranking: list[Ranked]) -> list[Ranked]:
+        if not self._events:
+            return ranking
+        stored = await self._view.stored([ranked.chunk for ranked in ranking])
+        held = {
+            identity
+            for identity, one in stored.items()
+            if not self._events.isdisjoint(message.event for message in one.chunk.messages)
+        }
+        left = [ranked for ranked in ranking if ranked.chunk not in held]
+        return [replace(ranked, rank=rank) for rank, ranked in enumerate(left, start=1)]
+
+
+async def _ask(
+    searcher: Searcher, questions: Sequence[dict[str, Any]], mode: Mode, censored: Censored | None
+) -> list[dict[str, Any]]:
     results = []
     for question in questions:
+        if censored is not None:
+            own = (event for source in question.get("source", ()) for event in source.get("events", ()))
+            censored.events = frozenset(own)
         # A question of the set is a text, not a line typed into a search: what looks like an operator is a word of it.
         answer = await searcher.search([_plain(question["query"])], limit=HITS, mode=mode)
         results.append({"id": question["id"], "hits": [_hit(hit) for hit in answer.hits]})
