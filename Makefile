@@ -18,7 +18,7 @@ COMPLETION_bash := $(PREFIX)/share/bash-completion/completions/sources
 COMPLETION_zsh := $(PREFIX)/share/zsh/site-functions/_sources
 COMPLETION_fish := $(PREFIX)/share/fish/vendor_completions.d/sources.fish
 
-.PHONY: install install-program install-files uninstall help demo test check format lint types contracts docs clean constraints
+.PHONY: install install-program install-files uninstall help demo test check format lint types contracts docs reference clean constraints
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -52,6 +52,11 @@ types: $(STAMP)  ## mypy --strict
 
 contracts: $(STAMP)  ## import contracts
 	@$(BIN)/lint-imports
+
+reference: $(STAMP)  ## make docs/configuration.md, docs/commands.md and man/sources.1 from the code
+	@$(BIN)/python -m sources.config.reference > docs/configuration.md
+	@$(BIN)/python -m sources.cli.manual markdown > docs/commands.md
+	@$(BIN)/python -m sources.cli.manual man > man/sources.1
 
 constraints:  ## pin what is installed now
 	@$(BIN)/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools | grep -E '^[A-Za-z0-9_.-]+==' > constraints.txt
