@@ -4,11 +4,17 @@ One text at a time goes through the network. Padding and dynamic quantisation wo
 beside it, and a refresh that was killed half-way would then end with other vectors than an undisturbed one.
 """
 
+import os
 from threading import Lock
 from types import TracebackType
 from typing import Final, Protocol, Self
 
 import numpy as np
+
+# onnxruntime 1.32 brings a client that reports to its maker, and keeps a device id in the home folder, unless this is
+# set before it is loaded; `disable_telemetry_events` comes too late. What is embedded here concerns nobody else.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
 import onnxruntime
 from numpy.typing import NDArray
 
