@@ -36,6 +36,7 @@ def main(config_file: Path) -> None:
     console.print(Text("$ sources status", style="bold green"))
     console.print(Text.from_ansi(text))
     svg = console.export_svg(title="sources status", unique_id="status")
+    svg = re.sub(r"\s*<!--.*?-->", "", svg, flags=re.DOTALL)
     svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # nothing is fetched to look at it
     Path(__file__).with_name("status.svg").write_text(svg, encoding="utf-8")
 
