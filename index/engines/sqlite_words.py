@@ -53,7 +53,7 @@ class Limits:
     """In how many candidates the common words are looked up."""
     looked_up: int = 4
     """So many of the common words, the rarest, say which candidates those are."""
-    conjunctions: int = 2_000
+    conjunctions: int = 1_000
     """Chunks with all words, or the rarer ones, from which candidates are chosen when every word is common."""
     spread: int = 8
     """In how many parts of the index they are looked for, so that no room stands for all."""

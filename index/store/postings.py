@@ -99,22 +99,41 @@ def _numbers(listed: str | None) -> list[int]:
 
 
 async def stretches(connection: aiosqlite.Connection, visible: Sequence[Range] | None, *, wanted: int) -> list[Range]:
-    """Ranges of keys, about `wanted` of them, that hold about as many chunks each and together all of them."""
+    """Ranges of keys that hold about as many chunks each, and together all that is visible and nothing else.
+
+    About `wanted` of them, but at least one for each visible range.
+    """
     inside, values = within("source_key << 32", visible)
-    sources = list(
-        await connection.execute_fetchall(
+    sources = [
+        (int(row[0]), int(row[1]), int(row[2]))
+        for row in await connection.execute_fetchall(
             "SELECT chunks, (SELECT min(chunk_key) FROM chunk WHERE chunk_key >= source_key << 32),"
             " (SELECT max(chunk_key) FROM chunk WHERE chunk_key < (source_key + 1) << 32)"
             f" FROM source WHERE chunks > 0 AND {inside} ORDER BY source_key",
             values,
         )
-    )
-    each = max(1, sum(int(row[0]) for row in sources) // wanted)
-    found = []
+    ]
+    each = max(1, sum(chunks for chunks, _, _ in sources) // wanted)
+    found: list[Range] = []
+    for low, past in visible or ((0, 2**63 - 1),):
+        found += _cut([source for source in sources if low <= source[1] <= past], each)
+    return found
+
+
+def _cut(sources: Sequence[tuple[int, int, int]], each: int) -> list[Range]:
+    """Neighbouring sources (chunks, lowest and highest key) in ranges of about `each` chunks."""
+    found: list[Range] = []
+    start, held = None, 0
     for chunks, low, high in sources:
-        pieces = max(1, round(chunks / each))
-        ends = [low + (high + 1 - low) * number // pieces for number in range(pieces + 1)]
-        found += [(start, past - 1) for start, past in pairwise(ends) if start < past]
+        start = low if start is None else start
+        held += chunks
+        if held >= each:
+            pieces = max(1, round(held / each)) if chunks >= each else 1
+            ends = [start, *(low + (high + 1 - low) * number // pieces for number in range(1, pieces)), high + 1]
+            found += [(first, past - 1) for first, past in pairwise(ends) if first < past]
+            start, held = None, 0
+    if start is not None:
+        found.append((start, sources[-1][2]))
     return found
 
 
