@@ -94,6 +94,12 @@ class Rules:
     purges: tuple[Purge, ...] = ()
     silent_senders: frozenset[UserId] = frozenset()  # our bot, and feeds: not stored at all
     keeps_notices: bool = False
+    command: str = ""  # what a command to our bot begins with: a question that was asked answers none
+
+    def keeps(self, content: Content) -> bool:
+        """Whether the words count. What does not leaves a row without them, so that its edits find it."""
+        is_command = self.command != "" and content.text.split(maxsplit=1)[:1] == [self.command]
+        return not is_command and (self.keeps_notices or not content.is_notice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +222,6 @@ class _Book:
         if record.event in self._rows:
             return
         is_original = isinstance(record, Said)
-        keeps = rules.keeps_notices or not record.content.is_notice
         self._rows[record.event] = LedgerRow(
             event=record.event,
             room=record.room,
@@ -226,7 +231,9 @@ class _Book:
             order=arrival.order,
             claimed_ms=record.claimed_ms,
             sent_ms=clamped_ms(record.claimed_ms, created_ms=rules.created_ms, now_ms=rules.now_ms),
-            content=record.content if keeps else replace(SILENCE, is_notice=True),
+            content=record.content
+            if rules.keeps(record.content)
+            else replace(SILENCE, is_notice=record.content.is_notice),
             thread_root=record.thread_root if isinstance(record, Said) else None,
             has_state_key=isinstance(record, Said) and record.has_state_key,
             winner=record.event if is_original else None,

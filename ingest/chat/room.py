@@ -84,6 +84,7 @@ class Room:
             purges=mine + tuple(Purge(self.id, sender=user) for user in settings.erased_users),
             silent_senders=settings.service_users | self.facts.feeds,
             keeps_notices=settings.keeps_notices,
+            command=settings.command,
         )
         return Shelf(self.id, self.record.label, rules, settings.bounds)
 

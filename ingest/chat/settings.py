@@ -25,6 +25,7 @@ class ChatSettings:
     visibilities: frozenset[Visibility] = OPEN_VISIBILITIES
     refuses_encrypted: bool = False
     keeps_notices: bool = False
+    command: str = ""  # what a command to our bot begins with; empty where there is none
     service_users: frozenset[UserId] = frozenset()
     puppets: tuple[str, ...] = ()  # globs of whole user ids
     erased_users: tuple[UserId, ...] = ()

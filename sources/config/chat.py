@@ -21,7 +21,7 @@ _OVERRIDES: Final = {
 
 
 def chat_settings(chat: Chat, bot: Bot | None = None) -> ChatSettings:
-    """The bot's own messages are never read: it would find its answers."""
+    """Neither the bot's own messages are read nor the commands to it: it would find its answers, and its questions."""
     own = () if bot is None else (bot.user,)
     return ChatSettings(
         homeserver=chat.homeserver,
@@ -31,6 +31,7 @@ def chat_settings(chat: Chat, bot: Bot | None = None) -> ChatSettings:
         visibilities=frozenset(map(Visibility, chat.history)),
         refuses_encrypted=chat.encrypted_rooms == "refuse",
         keeps_notices=chat.notices,
+        command="" if bot is None else bot.prefix,
         service_users=frozenset(map(UserId, (*chat.service_accounts, *own))),
         puppets=chat.puppets,
         erased_users=tuple(map(UserId, chat.erased_users)),

@@ -158,6 +158,15 @@ def test_notices_are_not_stored_unless_wanted() -> None:
     assert after([notice], rules=Rules(created_ms=0, now_ms=10**9, keeps_notices=True)) == {"$m": "build failed"}
 
 
+def test_commands_to_the_bot_are_not_stored_but_talk_about_them_is() -> None:
+    kept = room(Rules(created_ms=0, now_ms=10**9, command="!search"))
+    kept.take([said("$a", "!search tape"), said("$b", "try !search tape"), said("$c", "!searching for tape")])
+    assert list(kept.texts()) == ["$b", "$c"]
+    kept.take([edited("$e", "$a", "the tape is broken", ms=5), edited("$f", "$b", "!search reel", ms=5)])
+    assert kept.texts() == {"$a": "the tape is broken", "$c": "!searching for tape"}
+    assert "reel" not in repr(kept.rows)
+
+
 def test_silent_senders_leave_no_trace() -> None:
     kept = room(Rules(created_ms=0, now_ms=10**9, silent_senders=frozenset({BOB})))
     kept.take([said("$m", "feed", sender=BOB), edited("$e", "$m", "feed 2", sender=BOB), said("$n", "talk")])
