@@ -47,7 +47,7 @@ class SearchSettings:
     vector_weight: Mapping[Corpus, float] = field(
         default_factory=lambda: {Corpus.CHAT: 0.2, Corpus.FORGE: 1.0, Corpus.NOTES: 1.0}
     )
-    statement_share: float = 0.3  # of the weight of vectors, for a text that is no question
+    statement_share: float = 0.2  # of the weight of vectors, for a text that is no question and whose words are found
     floor: float | None = None
     least_coverage: float = 0.34
     most_of_one_document: int = 3
@@ -198,15 +198,22 @@ class Searcher:
         for ranked in one.nearest:
             if ranked.chunk in stored:
                 by_corpus.setdefault(stored[ranked.chunk].corpus, []).append(ranked)
-        text = one.query.text
-        share = 1.0 if is_question(text) or route(text, self._settings.routes) else self._settings.statement_share
+        trust = _trust(one.lexical)
+        share = (
+            1.0
+            if trust < self._settings.least_coverage or self._asks(one.query.text)
+            else self._settings.statement_share
+        )
         return [
-            WeightedRanking(LEXICAL, one.number, one.lexical, _trust(one.lexical), _trust_by_rank(one.lexical)),
+            WeightedRanking(LEXICAL, one.number, one.lexical, trust, _trust_by_rank(one.lexical)),
             *(
                 WeightedRanking(f"{NEAREST} {corpus}", one.number, places, share * self._settings.vector_weight[corpus])
                 for corpus, places in by_corpus.items()
             ),
         ]
+
+    def _asks(self, text: str) -> bool:
+        return is_question(text) or bool(route(text, self._settings.routes))
 
     def _hit(self, candidate: _Candidate, asked: Sequence[_Asked], finder: Finder) -> Hit:
         stored, fused = candidate.stored, candidate.fused
