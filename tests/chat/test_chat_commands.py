@@ -83,7 +83,7 @@ async def test_rooms_shows_verdicts_reasons_and_counts(
     assert rooms[direct]["lifted"][0]["reason"] == "direct"
     status = json.loads((await desk.sources("status", "--json")).stdout)
     assert [(one["room"], one["reason"]) for one in status["unread"]] == [(space, "space")]
-    told = (await desk.sources("status")).stdout
+    told = (await desk.sources("-v", "status")).stdout
     assert "refused: Everything: a space holds no talk" in told and "chat Kitchen" in told
     told = (await desk.sources("rooms")).stdout
     assert "Kitchen" in told and "a space holds no talk" in told and "set aside by your override" in told

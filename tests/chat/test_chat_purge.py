@@ -259,11 +259,12 @@ async def test_the_proof_is_the_same_however_often_the_removal_was_interrupted(t
 async def test_after_any_history_no_withdrawn_word_is_anywhere_and_every_other_is_found(
     tmp_path: Path, people: People, alice: Person
 ) -> None:
-    """Sends, edits, redactions, purges, crashes, full runs and rebuilds at random; checked after each refresh."""
+    """Sends, edits, redactions, purges, leaving, crashes and rebuilds at random, checked after each refresh."""
     draw = random.Random(time.time_ns())
     reader, bob = await people.register("reader"), await people.register("bob")
     host = host_for(tmp_path / "state", people.homeserver.url, reader)
     desk = Desk(host)
+    host.set(grace_ms=0)
     rooms = [await kitchen(alice, reader) for _ in range(2)]
     for room in rooms:
         await bob.join(room)
@@ -289,7 +290,8 @@ async def test_after_any_history_no_withdrawn_word_is_anywhere_and_every_other_i
 
     for _ in range(36):
         kind = draw.choice(
-            ["send"] * 5 + ["edit", "edit", "redact", "purge", "refresh", "refresh", "full", "crash", "rebuild"]
+            ["send"] * 5
+            + ["edit", "edit", "redact", "purge", "leave", "refresh", "refresh", "full", "crash", "rebuild"]
         )
         history.append(kind)
         room, who = draw.choice(rooms), draw.choice([alice, bob])
@@ -309,6 +311,12 @@ async def test_after_any_history_no_withdrawn_word_is_anywhere_and_every_other_i
                 else:
                     assert (await desk.purge("--room", room, "--event", key[1], "--yes"))["exit"] == 0
                 gone.extend(standing.pop(key))
+        elif kind == "leave":
+            await reader.leave(room)
+            for key in mine:
+                gone.extend(standing.pop(key))
+            rooms[rooms.index(room)] = another = await kitchen(alice, reader)
+            await bob.join(another)
         elif kind == "crash":
             async with open_store(host.file, is_writer=True) as store:
                 with pytest.raises(StoreError):

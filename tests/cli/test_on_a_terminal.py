@@ -11,7 +11,7 @@ from tests.cli.conftest import Community
 ROOT = Path(__file__).parents[2]
 RUN = (
     "import sys\nfrom sources.cli.main import run\n"
-    "code = run(sys.argv[1:])\nprint('LOADED', 'rich' in sys.modules)\nsys.exit(code)"
+    "code = run(sys.argv[1:])\nprint('LOADED', 'rich.progress' in sys.modules)\nsys.exit(code)"
 )
 
 

@@ -55,5 +55,5 @@ def test_the_json_has_every_field_of_the_report() -> None:
     assert record["version"] == 1
     assert record["exit"] == 3
     assert set(record) == {
-        "version", "exit", "changed", "seconds", "erased", "readers", "uncovered", "vectors", "sources",
+        "version", "exit", "changed", "seconds", "erased", "readers", "uncovered", "vectors", "copy", "sources",
     }  # fmt: skip

@@ -57,7 +57,7 @@ def remains(folder: Path) -> list[str]:
 
 
 def value(lines: list[str], name: str) -> str:
-    return next(found[1] for line in lines if (found := re.match(rf"  {name} +(\S+)", line)))
+    return next(found[1] for line in lines if (found := re.match(rf"  {name}  +(\S+)", line)))
 
 
 @pytest.mark.timeout(900)  # a busy machine is no failure
