@@ -36,7 +36,10 @@ COMMANDS: Final = {
     "roster": Entry("sources.cli.roster", "Bring the reader account into the rooms of a list, and out of others."),
     "chat-purge": Entry("sources.cli.chat_purge", "Forget messages for good, by the host's order."),
     "verify": Entry("sources.cli.verify", "Hold the index against itself and its sources, and repair it."),
-    "migrate": Entry("sources.cli.migrate", "Copy the index from its file into the cluster of [index.qdrant], or from there into a new file."),
+    "migrate": Entry(
+        "sources.cli.migrate",
+        "Copy the index from its file into the cluster of [index.qdrant], or from there into a new file.",
+    ),
     "status": Entry(
         "sources.cli.status", "Show what is wrong and what to do about it, what is in the index, and how old it is."
     ),
