@@ -47,7 +47,7 @@ class SearchSettings:
     vector_weight: Mapping[Corpus, float] = field(
         default_factory=lambda: {Corpus.CHAT: 0.2, Corpus.FORGE: 1.0, Corpus.NOTES: 1.0}
     )
-    statement_share: float = 0.2  # of the weight of vectors, for a text that is no question and whose words are found
+    statement_share: float = 0.5  # of the weight of vectors, for a text that is no question and whose words are found
     floor: float | None = None
     least_coverage: float = 0.34
     most_of_one_document: int = 3
