@@ -45,7 +45,10 @@ def test_a_tool_gives_what_its_command_gives(
 
     record = asyncio.run(call(indexed, name, **arguments))
     assert record.pop("left_off") == 0
-    assert record == told(indexed, *command)
+    expected = told(indexed, *command)
+    for one in (record, expected):
+        one.pop("free_bytes", None)  # the disk is not ours alone
+    assert record == expected
 
 
 async def test_a_hit_can_be_read_by_its_citation_and_a_long_file_in_pieces(indexed: Community) -> None:

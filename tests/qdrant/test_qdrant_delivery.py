@@ -5,7 +5,7 @@ import json
 from contextlib import suppress
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from index.engines.qdrant.cluster import open_cluster
@@ -186,7 +186,11 @@ async def test_killed_between_upsert_and_cursor_it_ends_with_the_same_collection
 STEP = st.tuples(st.sampled_from(["put", "remove", "hide", "forget"]), st.integers(0, 3), st.integers(0, 9))
 
 
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=3,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(steps=st.lists(STEP, min_size=2, max_size=5), deaf=st.lists(st.integers(0, 6), max_size=4), data=st.data())
 async def test_whatever_fails_and_whenever_the_last_delivery_ends_with_the_index(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, int]], deaf: list[int], data: st.DataObject
