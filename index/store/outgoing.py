@@ -4,7 +4,8 @@ Written in the transaction that changes the index, and taken back only after the
 point between costs a repetition, never a change. The triggers are temporary and belong to the writer's connection, so
 an index without a copy pays nothing for them. A chunk is known by the id that the outside sees.
 
-`published` is what was last said of sources and rooms, so that only what differs is said again.
+`published` is what was last said of sources and rooms, so that only what differs is said again. What is about to be
+said is doubtful until the cluster acknowledged all of it: after a kill nobody knows which of the two holds there.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +22,10 @@ COPIED_TO: Final = "copy.collection"
 """Entry of `meta`: where the copy is; without it there is none."""
 WRITER: Final = "copy.writer"
 """Entry of `meta`: the name under which this file writes to a cluster."""
+
+
+_DOUBT: Final = "?"
+"""Before a record that may hold or not; no JSON begins so."""
 
 
 def _noted(chunks: str) -> str:
@@ -61,6 +66,14 @@ class StoredPart:
     span: Span
     vector: bytes | None
     refusal: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """`is_certain` False: this was said at some time, and something else may have been since."""
+
+    record: str
+    is_certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +163,19 @@ async def chunks(connection: aiosqlite.Connection, identities: Sequence[ChunkId]
     return found
 
 
-async def published(connection: aiosqlite.Connection) -> dict[str, str]:
+async def published(connection: aiosqlite.Connection) -> dict[str, Published]:
     """What was last said of each source and room, as text of the sayer's own."""
     rows = await connection.execute_fetchall("SELECT name, record FROM published")
-    return {str(name): str(record) for name, record in rows}
+    return {name: Published(record.removeprefix(_DOUBT), not record.startswith(_DOUBT)) for name, record in rows}
+
+
+async def doubt(connection: aiosqlite.Connection, records: Mapping[str, str]) -> None:
+    """These are about to be said or taken back. What was said of them before is kept. Inside a transaction."""
+    await connection.executemany(
+        f"INSERT INTO published(name, record) VALUES (?, '{_DOUBT}' || ?)"
+        f" ON CONFLICT(name) DO UPDATE SET record = '{_DOUBT}' || ltrim(record, '{_DOUBT}')",
+        list(records.items()),
+    )
 
 
 async def publish(connection: aiosqlite.Connection, said: Mapping[str, str], unsaid: Iterable[str]) -> None:

@@ -3,11 +3,14 @@
 import asyncio
 import json
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from qdrant_client import models
 
+from index.engines.qdrant import records
 from index.engines.qdrant.cluster import open_cluster
 from index.engines.qdrant.delivery import deliver
 from index.engines.qdrant.engine import QdrantEngine
@@ -162,6 +165,55 @@ async def test_a_collection_brought_back_from_a_backup_is_told_everything_again(
     place.server.client.delete("sources", [min(place.server.points("sources"))])
     await place.refresh()
     assert place.server.points("sources") == await place.fresh_points()
+
+
+async def test_a_backup_of_the_collection_brings_nothing_back_that_was_withdrawn(place: Place) -> None:
+    place.write("secret.md", "# Plan\n\nThe word is zanzibar.\n")
+    await place.refresh()
+    points, _ = place.server.client.scroll("sources", limit=1_000, with_payload=True, with_vectors=True)
+    label = place.server.client.get_collection("sources").config.metadata
+    (place.notes / "secret.md").unlink()
+    await place.refresh()
+    back = [models.PointStruct(id=one.id, vector=one.vector, payload=one.payload) for one in points]
+    place.server.client.upsert("sources", back)
+    place.server.client.update_collection("sources", metadata=label)
+    async with open_cluster(QdrantSettings(place.server.url)) as cluster:
+        now = await records.read_all(cluster)
+        old = json.loads(now["source notes:wiki"]) | {"id": "notes:old", "key": 99}
+        await records.write(cluster, {"source notes:old": json.dumps(old)}, ())
+        assert "zanzibar" in json.dumps(place.server.points("sources"))
+        await place.refresh()
+        assert (await records.read_all(cluster)).keys() == now.keys()
+    assert "zanzibar" not in json.dumps(place.server.points("sources"))
+    assert place.server.points("sources") == await place.fresh_points()
+
+
+@pytest.mark.parametrize("then", ["hide", "forget"])
+async def test_what_changes_after_a_delivery_that_lost_its_last_word_is_told(tmp_path: Path, then: str) -> None:
+    one = page("1", "text", "word", source=DOCS)
+    with serving() as server:
+        async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+            async with store.transaction():
+                await store.save_fingerprint(fingerprint(0))
+                key = await store.register(DOCS, label="docs", is_public=True)
+                await documents.put(store.connection, key, one, searchable(one, KEYS.document_keys), salt="s")
+            server.faults = [("PATCH", Fault.DEAF)]
+            async with open_cluster(QdrantSettings(server.url, write_tries=1)) as cluster:
+                with pytest.raises(EngineError):
+                    await deliver(store, cluster)
+                async with store.transaction():
+                    if then == "hide":
+                        await store.hide(DOCS, is_hidden=True)
+                    else:
+                        await documents.remove(store.connection, [one.id])
+                        await store.forget(DOCS)
+                await deliver(store, cluster)
+        points, said = server.points("sources"), server.points("sources-records")
+    if then == "hide":
+        assert {point["payload"]["is_hidden"] for point in points.values()} == {1}
+    else:
+        assert points == {}
+        assert not any("docs" in json.dumps(record) for record in said.values())
 
 
 async def test_killed_between_upsert_and_cursor_it_ends_with_the_same_collection(place: Place) -> None:

@@ -2,7 +2,9 @@
 
 What is to be told was written down by the transaction that changed the index (`index.store.outgoing`), and is taken
 back after the cluster acknowledged it. Everything told is what shall be, so telling it twice changes nothing: a kill at
-any point leaves a state from which the next delivery ends with the same collection. Removals are told first.
+any point leaves a state from which the next delivery ends with the same collection. Removals are told first. A
+collection that is not as this file left it, brought back from a backup say, is told everything, and loses what the
+index has no more.
 """
 
 import asyncio
@@ -17,6 +19,7 @@ from qdrant_client import models
 from index.engines.qdrant import label as labels
 from index.engines.qdrant import records
 from index.engines.qdrant.cluster import Cluster
+from index.engines.qdrant.comparison import PAGE, scroll
 from index.engines.qdrant.filters import of_source
 from index.engines.qdrant.label import Label
 from index.engines.qdrant.layout import BATCH, BREATH
@@ -24,6 +27,7 @@ from index.engines.qdrant.points import SourceFields, point_of, source_fields
 from index.errors import EngineError, StoreError
 from index.model import ChunkId
 from index.store import outgoing
+from index.store.outgoing import Published
 from index.store.store import Store
 
 REVISION: Final = "copy.revision"
@@ -93,8 +97,11 @@ async def deliver(
     label = await _prepared(store, cluster)
     said = await records.gather(store, facts or {})
     known = await outgoing.published(store.connection)
-    changed = {name: record for name, record in said.items() if known.get(name) != record}
+    changed = {name: record for name, record in said.items() if known.get(name) != Published(record)}
     gone = sorted(known.keys() - said.keys())
+    if changed or gone:
+        async with store.transaction():
+            await outgoing.doubt(store.connection, changed | {name: known[name].record for name in gone})
     removed = await _tell_of_sources(cluster, known, said)
     done = await _tell_of_chunks(store, cluster, progress)
     done = replace(done, removed=done.removed + removed, records=len(changed) + len(gone))
@@ -119,12 +126,13 @@ async def _prepared(store: Store, cluster: Cluster) -> Label:
                 await labels.relabel(cluster, replace(found, fingerprint=fingerprint))
             await labels.index_fields(cluster)
             return replace(found, fingerprint=fingerprint)
-        await _begin(store, cluster, found.made)
+        await _doubt_all(store, cluster)
+        await _begin(store, cluster, found.made, await records.read_all(cluster))
         again = replace(found, fingerprint=fingerprint, is_filling=True)
         await labels.relabel(cluster, again)
         return again
     label = Label(await writer_name(store), uuid4().hex, fingerprint, is_filling=True)
-    await _begin(store, cluster, label.made)
+    await _begin(store, cluster, label.made, {})
     await labels.make(cluster, label)
     return label
 
@@ -137,26 +145,44 @@ async def _is_known(store: Store, cluster: Cluster, label: Label) -> bool:
     return str(label.revision) in revisions
 
 
-async def _begin(store: Store, cluster: Cluster, made: str) -> None:
-    """From here on every change is noted, and everything is to be told."""
+async def _doubt_all(store: Store, cluster: Cluster) -> None:
+    """Note every point that is there: it is told what it shall be, or that it shall not be."""
+    page: list[ChunkId] = []
+    async for point in scroll(cluster, ["digest"]):
+        page.append(ChunkId(int(point.id)))
+        if len(page) == PAGE:
+            await _mark(store, page)
+            page.clear()
+    await _mark(store, page)
+
+
+async def _mark(store: Store, page: Sequence[ChunkId]) -> None:
+    async with store.transaction():
+        await outgoing.mark(store.connection, page)
+
+
+async def _begin(store: Store, cluster: Cluster, made: str, there: Mapping[str, str]) -> None:
+    """From here on every change is noted, and everything is to be told, over the records that are `there`."""
     async with store.transaction():
         await store.set_value(outgoing.COPIED_TO, cluster.settings.collection)
         await store.set_value(MADE, made)
         await store.set_value(REVISION, "0")
         await outgoing.mark_all(store.connection)
+        await outgoing.doubt(store.connection, there)
     await outgoing.watch(store.connection)
 
 
-async def _tell_of_sources(cluster: Cluster, known: Mapping[str, str], said: Mapping[str, str]) -> int:
+async def _tell_of_sources(cluster: Cluster, known: Mapping[str, Published], said: Mapping[str, str]) -> int:
     """Sources that are gone, hidden, shown again or renamed: a request for all points of each. Returns points gone."""
-    before = {fields.key: fields for fields in _fields(known)}
-    now = {fields.key: fields for fields in _fields(said)}
+    before = _fields({name: one.record for name, one in known.items()})
+    now = _fields(said)
+    doubtful = {name for name, one in known.items() if not one.is_certain}
     removed = 0
-    for key in sorted(before.keys() - now.keys()):
+    for key in sorted({fields.key for fields in before.values()} - {fields.key for fields in now.values()}):
         removed += await _remove_source(cluster, key)
-    for key, fields in sorted(now.items()):
-        if key in before and before[key] != fields:
-            where = models.FilterSelector(filter=of_source(key))
+    for name, fields in sorted(now.items()):
+        if name in doubtful or (name in before and before[name] != fields):
+            where = models.FilterSelector(filter=of_source(fields.key))
             await cluster.write(
                 lambda client, where=where, fields=fields: client.set_payload(  # type: ignore[misc]
                     cluster.settings.collection,
@@ -169,12 +195,13 @@ async def _tell_of_sources(cluster: Cluster, known: Mapping[str, str], said: Map
     return removed
 
 
-def _fields(said: Mapping[str, str]) -> list[SourceFields]:
-    return [
-        source_fields(records.source_of(record).source)
+def _fields(said: Mapping[str, str]) -> dict[str, SourceFields]:
+    """By name of the record."""
+    return {
+        name: source_fields(records.source_of(record).source)
         for name, record in said.items()
         if name.startswith(records.SOURCE)
-    ]
+    }
 
 
 async def _remove_source(cluster: Cluster, key: int) -> int:
