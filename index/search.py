@@ -64,10 +64,11 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """One text of a search with its rankings."""
+    """One text of a search with its rankings. `routes` are those whose shape it has."""
 
     number: int
     query: Query
+    routes: tuple[Route, ...]
     lexical: list[Ranked]
     nearest: list[Ranked]
 
@@ -162,7 +163,7 @@ class Searcher:
         async with self._engine.view(audience, query.filters) as view:
             lexical = [] if mode is Mode.VECTOR else await view.lexical(query, limit=limit)
             nearest = [] if vector is None else await view.nearest(vector, query, limit=limit)
-        return _Asked(number, query, lexical, nearest)
+        return _Asked(number, query, route(query.text, self._settings.routes), lexical, nearest)
 
     async def _candidates(self, asked: Sequence[_Asked], view: View) -> list[_Candidate]:
         """Everything that any ranking named, fused and routed, best first."""
@@ -171,11 +172,11 @@ class Searcher:
         stretches = _stretches(stored)
         asked = [replace(one, lexical=lift_neighbours(one.lexical, stretches)) for one in asked]
         rankings = [ranking for one in asked for ranking in self._weighted(one, stored)]
-        routes = dict.fromkeys(row for one in asked for row in route(one.query.text, self._settings.routes))
+        routes = tuple(dict.fromkeys(row for one in asked for row in one.routes))
         headwords = [
             Headword(one.query.text, row, self._keys.languages)
             for one in asked
-            for row in routes
+            for row in one.routes
             if row.heading_factor != 1.0
         ]
         found = []
@@ -183,7 +184,7 @@ class Searcher:
             chunk = stored.get(fused.chunk)
             if chunk is None:
                 continue
-            lifted = boosts(Target(chunk.kind, chunk.chunk.section), tuple(routes)) + _of_heading(chunk, headwords)
+            lifted = boosts(Target(chunk.kind, chunk.chunk.section), routes) + _of_heading(chunk, headwords)
             score = fused.score
             for _, factor in lifted:
                 score *= factor
@@ -199,11 +200,8 @@ class Searcher:
             if ranked.chunk in stored:
                 by_corpus.setdefault(stored[ranked.chunk].corpus, []).append(ranked)
         trust = _trust(one.lexical)
-        share = (
-            1.0
-            if trust < self._settings.least_coverage or self._asks(one.query.text)
-            else self._settings.statement_share
-        )
+        asks = bool(one.routes) or is_question(one.query.text)
+        share = 1.0 if asks or trust < self._settings.least_coverage else self._settings.statement_share
         return [
             WeightedRanking(LEXICAL, one.number, one.lexical, trust, _trust_by_rank(one.lexical)),
             *(
@@ -211,9 +209,6 @@ class Searcher:
                 for corpus, places in by_corpus.items()
             ),
         ]
-
-    def _asks(self, text: str) -> bool:
-        return is_question(text) or bool(route(text, self._settings.routes))
 
     def _hit(self, candidate: _Candidate, asked: Sequence[_Asked], finder: Finder) -> Hit:
         stored, fused = candidate.stored, candidate.fused
@@ -271,9 +266,8 @@ def _of_heading(stored: StoredChunk, headwords: Sequence[Headword]) -> tuple[tup
     if stored.corpus is Corpus.CHAT or not headwords:
         return ()
     heading = stored.chunk.heading[-1] if stored.chunk.heading else stored.title
-    best = max(headwords, key=lambda headword: headword.lift(heading))
-    factor = best.lift(heading)
-    return ((f"{best.route.name} heading", factor),) if factor > 1.0 else ()
+    factor, name = max((headword.lift(heading), headword.route.name) for headword in headwords)
+    return ((f"{name} heading", factor),) if factor > 1.0 else ()
 
 
 def _trust(lexical: Sequence[Ranked]) -> float:

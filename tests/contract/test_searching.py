@@ -1,0 +1,102 @@
+"""What a search makes of the rankings of an engine: what asks is told from what names, and who lifts whom."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from index.embed.base import Embedded, EmbedderIdentity, Role
+from index.model import EVERYTHING, Audience, Corpus, Document, EventId, Kind, Message, RoomId, SourceId, Span, UserId
+from index.search import Searcher, SearchSettings
+from tests.contract.conftest import KEYS, Bench
+from tests.contract.test_engine import DOCS, page, unit
+
+MINUTE_MS = 60_000
+
+
+def headed(name: str, heading: str, text: str) -> Document:
+    made = page(name, text, kind=Kind.DOC)
+    return replace(made, chunks=(replace(made.chunks[0], heading=("Handbook", heading)),))
+
+
+def window(name: str, text: str, minute: int, source: SourceId) -> Document:
+    room = RoomId(source.partition(":")[2])
+    first_ms = minute * MINUTE_MS
+    made = page(
+        name, text, source=source, corpus=Corpus.CHAT, kind=Kind.WINDOW, path=None, room=room,
+        first_ms=first_ms, last_ms=first_ms + MINUTE_MS,
+    )  # fmt: skip
+    said = Message(EventId(f"${name}"), UserId("@a:example.org"), first_ms, Span(0, len(text)))
+    return replace(made, chunks=(replace(made.chunks[0], messages=(said,)),))
+
+
+async def found(bench: Bench, *asked: str, audience: Audience = EVERYTHING) -> list[str]:
+    searcher = Searcher(bench, KEYS, None, SearchSettings())
+    answer = await searcher.search(asked, audience=audience, now_ms=0)
+    return [hit.document.partition(" ")[2] for hit in answer.hits]
+
+
+async def test_a_definition_is_answered_where_the_word_is_the_heading(bench: Bench) -> None:
+    await bench.put(
+        headed("loud", "How it runs", "The lease, a lease, each lease and the lease of that lease: lease."),
+        headed("quiet", "Lock and lease", "It belongs to a host for a while and ends by itself."),
+    )
+    assert await found(bench, "what is a lease") == ["quiet", "loud"]
+
+
+async def test_one_text_that_asks_for_a_definition_lifts_no_heading_of_another_text(bench: Bench) -> None:
+    await bench.put(
+        headed("loud", "How it runs", "Window window window of the backup, the backup window and one more window."),
+        headed("quiet", "Backup window", "Some time that somebody chose."),
+        headed("lease", "Lease", "A lease belongs to a host."),
+    )
+    alone = await found(bench, "backup window")
+    together = await found(bench, "backup window", "what is a lease")
+    assert [name for name in together if name != "lease"] == alone
+
+
+async def test_a_window_beside_one_that_matches_comes_before_an_equal_one_elsewhere(bench: Bench) -> None:
+    room = SourceId("chat:!a:example.org")
+    await bench.put(
+        window("asked", "how do I mount the second disk at boot, the disk is not mounted at boot", 0, room),
+        window("elsewhere", "mount it by the label of the thing", 900, room),
+        window("answer", "you mount it by its label, in the table there is one", 5, room),
+    )
+    assert await found(bench, "mount the second disk at boot") == ["asked", "answer", "elsewhere"]
+
+
+async def test_a_window_of_a_hidden_room_lifts_nothing(bench: Bench) -> None:
+    """Nor does one that the audience may not see, though it stands beside what it may."""
+    room, private = SourceId("chat:!a:example.org"), SourceId("chat:!b:example.org")
+    seen = (
+        window("elsewhere", "mount it by the label of the thing", 900, room),
+        window("answer", "you mount it by its label, in the table there is one", 5, room),
+    )
+    await bench.put(*seen)
+    audience = Audience(sources=frozenset({room}))
+    alone = await found(bench, "mount the second disk at boot", audience=audience)
+    await bench.put(
+        window("asked", "how do I mount the second disk at boot, the disk is not mounted at boot", 0, private),
+        is_public=False,
+    )
+    assert await found(bench, "mount the second disk at boot", audience=audience) == alone
+
+
+class Pointing:
+    """An embedder that sends every question the same way."""
+
+    identity = EmbedderIdentity("pointing", 2, "", "", 0)
+
+    async def embed(self, texts: Sequence[str], role: Role) -> list[Embedded]:
+        return [unit(1, 0) for _ in texts]
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_keywords_trust_meaning_less_than_a_question_does(bench: Bench) -> None:
+    await bench.put(page("near", "turn the old tapes"), page("words", "rotate tapes weekly"))
+    await bench.embed({"turn the old tapes": unit(1, 0), "rotate tapes weekly": unit(0, 1)})
+    settings = SearchSettings(vector_weight=dict.fromkeys(Corpus, 40.0), statement_share=0.01)
+    searcher = Searcher(bench, KEYS, Pointing(), settings)
+    for text, first in (("rotate tapes", "words"), ("how rotate tapes", "near"), ("rotate unheard wholly", "near")):
+        answer = await searcher.search([text], now_ms=0)
+        assert answer.hits[0].document == f"{DOCS} {first}", text
