@@ -47,7 +47,7 @@ def command(invocation: Invocation, today: datetime | None, fail_on: str, *, is_
     indexed, at settings the index was not built with, at texts without vectors, at gaps in rooms and at folders that no
     source covers. Each remote is asked once where it is; nothing is fetched and nothing is written.
 
-    Exit code 1 says that there are findings.
+    Exit code 1 says that there are findings. `--quiet` shows those alone that make it so, by `--fail-on`.
     """
     config = invocation.config
     invocation.start_logging()
@@ -57,8 +57,8 @@ def command(invocation: Invocation, today: datetime | None, fail_on: str, *, is_
     failed = failing(found, None if fail_on == _NEVER else Severity(fail_on))
     if invocation.as_json:
         put_json(record(found, failed, now_ms=now_ms))
-    elif found or not invocation.is_quiet:
-        click.echo(drawn(found, invocation.style))
+    elif failed or not invocation.is_quiet:
+        click.echo(drawn(failed if invocation.is_quiet else found, invocation.style))
     if is_alerting and failed:
         from sources.alerting import alert
 

@@ -53,6 +53,14 @@ def test_a_page_grows_stale_as_days_go_by(fresh: Community) -> None:
     assert checks(fresh, "--today", "2026-12-01")["stale"] == [page]
 
 
+def test_a_quiet_audit_shows_only_what_makes_it_fail(fresh: Community) -> None:
+    """A line of cron mails whatever is printed."""
+    fresh.commit("ops/new.md", "# New\n")
+    assert fresh.sources("audit", "--quiet", "--fail-on", "error").stdout == ""
+    assert fresh.sources("audit", "--quiet", "--fail-on", "never").stdout == ""
+    assert "repo:handbook" in fresh.sources("audit", "--quiet").stdout
+
+
 def test_what_makes_it_fail_is_chosen(fresh: Community) -> None:
     fresh.commit("ops/new.md", "# New\n")
     assert fresh.sources("audit").return_value == 1
