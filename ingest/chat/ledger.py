@@ -98,7 +98,8 @@ class Rules:
 
     def keeps(self, content: Content) -> bool:
         """Whether the words count. What does not leaves a row without them, so that its edits find it."""
-        is_command = self.command != "" and content.text.split(maxsplit=1)[:1] == [self.command]
+        first = content.text.casefold().split(maxsplit=1)[:1]  # the bot does not tell capitals from small letters
+        is_command = self.command != "" and first == [self.command.casefold()]
         return not is_command and (self.keeps_notices or not content.is_notice)
 
 

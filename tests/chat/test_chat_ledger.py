@@ -161,6 +161,7 @@ def test_notices_are_not_stored_unless_wanted() -> None:
 def test_commands_to_the_bot_are_not_stored_but_talk_about_them_is() -> None:
     kept = room(Rules(created_ms=0, now_ms=10**9, command="!search"))
     kept.take([said("$a", "!search tape"), said("$b", "try !search tape"), said("$c", "!searching for tape")])
+    kept.take([said("$d", "!Search reel"), said("$g", "!search", thread_root=EventId("$b"))])  # the bot takes both
     assert list(kept.texts()) == ["$b", "$c"]
     kept.take([edited("$e", "$a", "the tape is broken", ms=5), edited("$f", "$b", "!search reel", ms=5)])
     assert kept.texts() == {"$a": "the tape is broken", "$c": "!searching for tape"}
