@@ -155,14 +155,18 @@ def _log(invocation: Invocation, report: Report) -> None:
             )
     if report.vectors.fault:
         log.warning("refresh.vectors_pending", pending=report.vectors.pending, fault=report.vectors.fault)
-    if report.copy is not None:
-        told = log.error if report.copy.fault else log.info
-        told(
+    if report.copy is not None and report.copy.fault:
+        log.error(
+            "refresh.copy_failed",
+            fault=report.copy.fault,
+            waiting=report.copy.waiting,
+            seconds=round(report.copy.seconds, 2),
+        )
+    elif report.copy is not None:
+        log.info(
             "refresh.copied",
             sent=report.copy.sent,
             removed=report.copy.removed,
-            waiting=report.copy.waiting,
-            fault=report.copy.fault,
             settled=report.copy.is_settled,
             seconds=round(report.copy.seconds, 2),
         )
