@@ -20,8 +20,6 @@ PIECE_BYTES: Final = 16 << 20
 TAIL_CHARS: Final = 10
 """Of a word: the beginning may stand in the bytes only once for several words of an index, its end stands with it."""
 
-_STATES: Final = {"read": "read", "refused": "refused"}
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:
