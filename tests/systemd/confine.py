@@ -2,9 +2,10 @@
 
     python confine.py restrictions.json program argument...
 
-Started by `unshare` in namespaces of its own. Each restriction is a layer; one that the kernel refuses, or that needs a
-library that is not there, is left out, with the reason. What was applied and what was left out is written as JSON to
-the file `report` before the program takes this process's place. Needs nothing but Python.
+Started by `unshare` in namespaces of its own, where those can be had. Each restriction is a layer; one that the kernel
+refuses, or that needs a namespace or a library that is not there, is left out, with the reason. What was applied and
+what was left out is written as JSON to the file `report` before the program takes this process's place. Needs nothing
+but Python.
 """
 
 import ctypes
@@ -233,16 +234,21 @@ LAYERS: dict[str, Callable[[Any, Places], None]] = {
     "SystemCallFilter": calls_allowed,
 }
 """In the order in which they are applied: what needs a privilege or a place comes before what takes it away."""
+IN_NAMESPACES = ("loopback", "PrivateTmp", "ProtectHome", "PrivateDevices", "ProtectSystem", "ProtectProc")
+"""Outside of namespaces of its own these would change the machine."""
 
 
 def main(file: str, *command: str) -> None:
     wanted = json.loads(Path(file).read_text())
     places = Places(wanted["kept"])
-    libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None)
+    if wanted["has_namespaces"]:
+        libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None)
     said: dict[str, str] = {}
     for name, layer in LAYERS.items():
         if name in wanted["layers"]:
             try:
+                if name in IN_NAMESPACES and not wanted["has_namespaces"]:
+                    raise LeftOutError("no namespaces here")
                 layer(wanted["layers"][name], places)
                 said[name] = "applied"
             except (LeftOutError, OSError) as error:

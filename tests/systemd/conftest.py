@@ -16,6 +16,7 @@ import pytest
 from tests.systemd.unit_files import ROOT, Unit
 
 CONFINE = Path(__file__).with_name("confine.py")
+UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--kill-child")
 # Said by the manager itself and not by the kernel, or of no consequence to a program that works: nothing to try.
 UNTRIED = frozenset(
     {"Type", "User", "StateDirectory", "StateDirectoryMode", "ExecStart", "ExecStartPre", "ExecReload", "Nice"}
@@ -90,15 +91,17 @@ class Confined:
         self, unit: Unit, *program: str, is_alone: bool = True, writable: Sequence[Path] | None = None
     ) -> list[str]:
         """What to start instead of the program."""
+        found = namespaces()
         wanted = {
             "layers": layers(unit, writable=[self.folder] if writable is None else writable, is_alone=is_alone),
             "kept": [str(path) for path in kept(self.folder)],
             "report": str(self.report),
+            "has_namespaces": found is not None,
         }
         file = self.folder / f"confine-{unit.name}.json"
         file.write_text(json.dumps(wanted))
-        namespaces = [*unshare(), *(["--net"] if is_alone else [])]
-        return [*namespaces, sys.executable, "-I", str(CONFINE), str(file), *program]
+        start = [] if found is None else [*UNSHARE, *found, *(["--net"] if is_alone else [])]
+        return [*start, sys.executable, "-I", str(CONFINE), str(file), *program]
 
     def run(self, unit: Unit, *program: str, environment: Mapping[str, str] | None = None, **how: Any) -> Any:
         """To its end; `took_hold` is what became of each layer."""
@@ -121,25 +124,24 @@ def kept(folder: Path) -> list[Path]:
     return [path for path in wanted if not any(path != other and path.is_relative_to(other) for other in wanted)]
 
 
-def unshare() -> list[str]:
-    return ["unshare", "--mount", "--pid", "--fork", "--kill-child", *_as_root()]
-
-
 @cache
-def _as_root() -> tuple[str, ...]:
-    """Nothing more for root; else a namespace of users, where the kernel lets everyone have one."""
-    if shutil.which("unshare") is None:
-        pytest.skip("unshare (util-linux) is not installed: nothing can be confined here")
+def namespaces() -> tuple[str, ...] | None:
+    """Nothing more for root; else a namespace of users, where the kernel lets everyone have one; None: not here.
+
+    Without them the program runs under all the other layers.
+    """
+    if shutil.which(UNSHARE[0]) is None:
+        return None
     for more in ((), ("--user", "--map-root-user")):
-        tried = subprocess.run(
-            ["unshare", "--mount", "--pid", "--net", "--fork", *more, "true"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        tried = subprocess.run([*UNSHARE, "--net", *more, "true"], capture_output=True, check=False)
         if tried.returncode == 0:
             return more
-    pytest.skip(f"the kernel gives no namespaces here, so nothing can be confined: {tried.stderr.strip()}")
+    return None
+
+
+def least_applied() -> set[str]:
+    """Layers that hold on every machine, so that no test runs under nothing."""
+    return {"NoNewPrivileges"} | (set() if namespaces() is None else {"ProtectSystem", "PrivateTmp"})
 
 
 @pytest.fixture

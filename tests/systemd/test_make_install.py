@@ -1,14 +1,9 @@
 """`make install` and `make uninstall`, as far as they need no network: the files, into a DESTDIR."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.systemd.unit_files import FOLDER, ROOT, unit
-
-pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 
 
 def make(target: str, destination: Path, *more: str) -> str:
