@@ -34,7 +34,7 @@ demo: $(STAMP)  ## set up, then a homeserver, rooms, a refresh, the bot and proo
 	@$(BIN)/sources demo
 
 test: $(STAMP) lint types contracts  ## set up, then run every check and test
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(STAMP)  ## ruff: format and rules
 	@$(BIN)/ruff format --check .
