@@ -165,7 +165,9 @@ async def run_refresh(
     from ingest.lock import write_lock
     from ingest.refresh import Plan, Progress, refresh
     from sources.copying import open_copy
+    from sources.measuring.scratch import sweep
 
+    sweep(config.state_dir)
     async with AsyncExitStack() as opened:
         client = await opened.enter_async_context(_client()) if config.forge else None
         made = workers(config, credentials, only=only, client=client)

@@ -7,13 +7,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 import click
 
 from sources.cli.common import Invocation, common_options
-
-_ENDINGS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from sources.cli.endings import endings, interrupt
 
 
 @click.command()
@@ -43,17 +41,10 @@ def command(_invocation: Invocation, *, keep: bool, is_quick: bool) -> int:
 @contextmanager
 def _folder() -> Iterator[Path]:
     """Gone afterwards, also when this process is told to end; while it goes, nothing interrupts that."""
-    before = [(number, signal.signal(number, _interrupt)) for number in _ENDINGS]
-    folder = Path(tempfile.mkdtemp(prefix="sources-demo-"))
-    try:
-        yield folder
-    finally:
-        for number in _ENDINGS:
-            signal.signal(number, signal.SIG_IGN)
-        shutil.rmtree(folder, ignore_errors=True)
-        for number, handler in before:
-            signal.signal(number, handler)
-
-
-def _interrupt(number: int, _frame: object) -> None:
-    raise KeyboardInterrupt(signal.Signals(number).name)
+    with endings(interrupt):
+        folder = Path(tempfile.mkdtemp(prefix="sources-demo-"))
+        try:
+            yield folder
+        finally:
+            with endings(signal.SIG_IGN):
+                shutil.rmtree(folder, ignore_errors=True)

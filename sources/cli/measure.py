@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sources.cli.common import Invocation, common_options
+from sources.cli.endings import endings, interrupt
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
 from sources.cli.style import Style, table
@@ -65,7 +66,8 @@ def command(
         if is_watched:
             click.echo(f"sources: {line}", err=True)
 
-    measured = measure(invocation.config, invocation.credentials, order, progress=tell)
+    with endings(interrupt):
+        measured = measure(invocation.config, invocation.credentials, order, progress=tell)
     if invocation.as_json:
         put_json(record(measured))
     else:

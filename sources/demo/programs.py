@@ -14,7 +14,7 @@ from index.errors import SourcesError
 from sources.demo.place import Place
 
 _COMMAND: Final = "from sources.cli.main import main; main()"
-_LEASHED: Final = f"from sources.demo.leash import end_with_parent; end_with_parent(); {_COMMAND}"
+_LEASHED: Final = f"from sources.leash import end_with_parent; end_with_parent(); {_COMMAND}"
 _READY_S: Final = 60.0
 _GOODBYE_S: Final = 10.0
 

@@ -16,7 +16,7 @@ import sqlite3
 import time
 from functools import wraps
 
-from sources.demo.leash import end_with_parent
+from sources.leash import end_with_parent
 
 _connect = sqlite3.connect
 

@@ -1,7 +1,7 @@
 """`sources measure`: what the configured engine costs at several sizes, on this machine.
 
 Everything happens in a folder of its own (and, in a cluster, in a collection of its own), which is emptied before and
-removed after: the index in use is read for its texts and nothing else.
+removed after: the index in use is read for its texts and nothing else. A refresh takes away what a killed run left.
 """
 
 import asyncio
@@ -9,17 +9,15 @@ import os
 import platform
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from index.embed.base import EmbedderIdentity, Refusal, Role
-from index.errors import BusyError, ConfigError, EmbedderError, StoreError
+from index.errors import ConfigError, EmbedderError, StoreError
 from index.model import Vector
 from index.store.samples import bodies
 from index.store.store import open_store
-from ingest.lock import write_lock
 from sources.app import embedder_of
 from sources.config.model import Config
 from sources.config.settings import embed_settings
@@ -27,13 +25,13 @@ from sources.credentials import Credentials
 from sources.measuring.corpus import embedded
 from sources.measuring.memory import Memory, memory_of
 from sources.measuring.neighbours import SAMPLE
+from sources.measuring.scratch import scratch
 from sources.measuring.texts import Texts, passages
 from sources.measuring.trial import Setting, Trial, run_trial
 
 _MOST_PASSAGES: Final = 20_000
 _SUFFIXES: Final = frozenset({".md", ".markdown", ".txt", ".rst"})
 _MOST_FILE_BYTES: Final = 2_000_000
-_FOLDER: Final = "sources-measure"
 _SPARE_BYTES: Final = 200_000_000
 
 
@@ -84,22 +82,22 @@ def measure(
             f"{where}: nothing to measure with (run `sources refresh`, or name a folder of texts with --text)"
         ) from None
     machine = _machine()
-    with _scratch(order.scratch) as scratch:
+    with scratch(order.scratch) as folder:
         progress("embedding a sample")
         identity, sample, note = asyncio.run(_sample(config, credentials, texts))
         trials = []
         for size in order.sizes:
-            free_bytes = shutil.disk_usage(scratch).free
+            free_bytes = shutil.disk_usage(folder).free
             check_disk(free_bytes, size, mean_bytes=texts.mean_bytes, dimension=identity.dimension if identity else 0)
             progress(f"{size:,} chunks")
-            there = _apart(config, scratch / str(size))
+            there = _apart(config, folder / str(size))
             setting = Setting(there, credentials, tuple(found), identity, sample, order.questions)
             try:
                 asyncio.run(_drop(there, credentials))
                 trials.append(run_trial(setting, size))
             finally:
                 asyncio.run(_drop(there, credentials))
-                shutil.rmtree(scratch / str(size), ignore_errors=True)
+                shutil.rmtree(folder / str(size), ignore_errors=True)
         server = None if order.server is None else memory_of(order.server)
     return Measured(
         engine=config.index.engine,
@@ -132,22 +130,6 @@ def _of_folder(folder: Path) -> Iterator[str]:
                 return
             count += 1
             yield passage
-
-
-@contextmanager
-def _scratch(parent: Path) -> Iterator[Path]:
-    """One at a time: so whatever a killed run left there is nobody's, and goes."""
-    folder = parent / _FOLDER
-    try:
-        with write_lock(parent / f"{_FOLDER}.lock"):
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(mode=0o700)
-            try:
-                yield folder
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
-    except BusyError as busy:
-        raise BusyError(f"{_FOLDER}: another measurement is running there (wait for it, or give --scratch)") from busy
 
 
 def _apart(config: Config, folder: Path) -> Config:

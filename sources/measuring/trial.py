@@ -4,14 +4,17 @@ Both functions that the processes run take and give plain records, since they tr
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import islice
 from math import ceil
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from typing import TypeVar
 
 import numpy
@@ -29,6 +32,7 @@ from sources.config.model import Config
 from sources.copying import open_copy
 from sources.credentials import Credentials
 from sources.engines import open_engine
+from sources.leash import end_with_parent
 from sources.measuring.corpus import SyntheticWorker, embedded
 from sources.measuring.memory import Memory, memory_of
 from sources.measuring.neighbours import Floats, Neighbours
@@ -97,13 +101,33 @@ class Trial:
 
 def run_trial(setting: Setting, chunks: int) -> Trial:
     """Raises StoreError when something could not be written."""
-    return Trial(chunks, _in_a_process(_write, setting, chunks), _in_a_process(_ask, setting, chunks))
+    return Trial(chunks, in_a_process(_write, setting, chunks), in_a_process(_ask, setting, chunks))
 
 
-def _in_a_process(work: Callable[[Setting, int], Result], setting: Setting, chunks: int) -> Result:
-    """A fresh one: what was loaded here does not count there."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(work, setting, chunks).result()
+def in_a_process(work: Callable[[Setting, int], Result], setting: Setting, chunks: int) -> Result:
+    """A fresh one: what was loaded here does not count there. It ends when this one does, or is interrupted.
+
+    Raises StoreError when somebody else ended it.
+    """
+    context = get_context("spawn")
+    watched, held = context.Pipe(duplex=False)
+    with (
+        watched,
+        held,
+        ProcessPoolExecutor(1, mp_context=context, initializer=_leash, initargs=(watched,)) as pool,
+    ):
+        try:
+            return pool.submit(work, setting, chunks).result()
+        except BrokenProcessPool as error:
+            remedy = "give smaller --sizes; the kernel ends what takes more memory than there is"
+            raise StoreError(f"measure: the process for {chunks} chunks was ended from outside ({remedy})") from error
+        except BaseException:
+            held.close()
+            raise
+
+
+def _leash(watched: Connection) -> None:
+    end_with_parent(os.dup(watched.fileno()))
 
 
 def _write(setting: Setting, chunks: int) -> Written:

@@ -1,6 +1,12 @@
 """`sources measure`: synthetic corpora from real text, in a place of their own, and figures that hold."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy
@@ -14,14 +20,19 @@ from index.errors import BusyError, ConfigError, StoreError
 from index.model import Vector
 from ingest.lock import write_lock
 from sources.cli.common import Invocation
+from sources.cli.exits import Exit
 from sources.cli.measure import command
+from sources.config.load import load
+from sources.credentials import Credentials
 from sources.measuring.corpus import embedded
 from sources.measuring.memory import memory_of
 from sources.measuring.neighbours import Neighbours
 from sources.measuring.run import check_disk
 from sources.measuring.texts import Texts, passages
-from sources.measuring.trial import exact_nearest, times_of
+from sources.measuring.trial import Setting, exact_nearest, in_a_process, times_of
 
+ROOT = Path(__file__).parents[2]
+RUN = ("-c", "from sources.cli.main import main; main()")
 WORDS = ["harbour", "lantern", "copper", "meadow", "thistle", "granite", "willow", "ember", "saddle", "anchor"]
 PASSAGES = [f"the {one} stood beside a {other} while nobody looked at number {n}" for n, (one, other) in enumerate(
     (one, other) for one in WORDS for other in WORDS if one != other
@@ -86,6 +97,59 @@ def test_two_measurements_do_not_share_a_place(place: Path) -> None:
     ):
         _measure(place, "--text", str(place / "texts"))
     assert (place / "state" / "sources-measure" / "500").is_dir()
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
+def test_ended_in_the_middle_no_process_stays_and_no_text_past_the_next_refresh(
+    place: Path, ending: signal.Signals
+) -> None:
+    """What it writes are copies of what the index holds, and the index may have to forget some of that."""
+    options = ["--config", str(place / "sources.toml"), "measure", "--sizes", "20000", "--text", str(place / "texts")]
+    scratch = place / "state" / "sources-measure"
+    with subprocess.Popen([sys.executable, *RUN, *options], cwd=ROOT, stderr=subprocess.DEVNULL) as process:
+        _until((scratch / "20000" / "index.sqlite").exists)
+        children = _children(process.pid)
+        process.send_signal(ending)
+        assert process.wait(30) == (-ending if ending is signal.SIGKILL else Exit.INTERRUPTED)
+    assert children
+    _until(lambda: not any(map(_is_alive, children)))
+    assert scratch.exists() == (ending is signal.SIGKILL)
+    subprocess.run([sys.executable, *RUN, *options[:2], "--quiet", "refresh"], cwd=ROOT, check=True)
+    assert not scratch.exists()
+
+
+def test_a_process_that_runs_out_of_memory_is_told_of(place: Path) -> None:
+    setting = Setting(load(place / "sources.toml"), Credentials(None), (), None, (), 1)
+    with pytest.raises(StoreError, match=r"the process for 9 chunks was ended from outside \(give smaller --sizes"):
+        in_a_process(_ended_by_the_kernel, setting, 9)
+
+
+def _ended_by_the_kernel(_setting: Setting, _chunks: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _children(process: int) -> list[int]:
+    names = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    return [one for one in names if (fields := _stat(one)) and int(fields[1]) == process]
+
+
+def _is_alive(process: int) -> bool:
+    return _stat(process)[:1] not in ([], ["Z"])
+
+
+def _stat(process: int) -> list[str]:
+    """State, parent and so on; empty when it is gone."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("sizes", ["", "0", "1,", "ten", "-5", "99999999999", "²"])
