@@ -8,7 +8,7 @@ from pathlib import Path
 
 from index.errors import StoreError
 from index.model import NO_EMBEDDER, Corpus, Fingerprint, RoomId, SourceId, corpus_of
-from index.store import erase, purges, vectors
+from index.store import erase, outgoing, purges, vectors
 from index.store import rooms as room_store
 from index.store.reading import document_counts
 from index.store.rooms import RoomRecord
@@ -69,6 +69,7 @@ class Status:
     )
     waiting_orders: int = 0  # to forget, given and not carried out
     orders_fault: str | None = None  # why they cannot be read
+    uncopied: int | None = None  # chunks that the cluster has yet to hear of; None without one
     is_drifted: bool = False  # the model under this name is another than the one that made the vectors
 
     @property
@@ -137,6 +138,7 @@ async def status(config: Config) -> Status:
             owes_erasure=running is None and await _owes_erasure(store),
             waiting_orders=waiting,
             orders_fault=fault,
+            uncopied=await outgoing.waiting(store.connection) if config.index.engine == "qdrant" else None,
             is_drifted=has_vectors and bool(await store.value(vectors.DRIFTED)),
         )
 

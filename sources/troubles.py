@@ -38,6 +38,7 @@ def troubles(found: Status, *, overdue_ms: int, now_ms: int) -> tuple[Trouble, .
         *_failing(found, now_ms),
         *_missing(found),
         *_erasure(found),
+        *_cluster(found),
         *_suspended(found),
         *_vectors(found),
     )
@@ -105,6 +106,16 @@ def _erasure(found: Status) -> Iterator[Trouble]:
     if found.owes_erasure:
         what = "deleted text may still be in the bytes of the file: the last run ended before it was wiped"
         yield Trouble("erasure", what, "run `sources refresh`; if it stays, it names the process that holds the file")
+
+
+def _cluster(found: Status) -> Iterator[Trouble]:
+    if found.uncopied and found.running is None:
+        what = (
+            f"{found.uncopied:,} changed chunks are not in the cluster, where what was erased since can still be found"
+        )
+        yield Trouble(
+            "cluster", what, "run `sources refresh`; if the number stays, `sources check` tries [index.qdrant]"
+        )
 
 
 def _suspended(found: Status) -> Iterator[Trouble]:

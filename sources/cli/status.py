@@ -149,6 +149,7 @@ def record(found: Status, wrong: Sequence[Trouble]) -> dict[str, object]:
         "drifted": found.is_drifted,
         "owes_erasure": found.owes_erasure,
         "waiting_orders": found.waiting_orders,
+        "uncopied": found.uncopied,
         "missing": list(found.missing),
         "succeeded_ms": found.succeeded_ms,
         "sources": [

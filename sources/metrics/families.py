@@ -99,6 +99,12 @@ FAMILIES: Final[tuple[Family, ...]] = (
     Family(
         "sources_vectors_drifted", Type.GAUGE, Scope.INDEX, "1 when the model is another than the one of the index."
     ),
+    Family(
+        "sources_cluster_chunks_waiting",
+        Type.GAUGE,
+        Scope.INDEX,
+        "Chunks that the cluster has yet to hear of; absent without a cluster.",
+    ),
     Family("sources_chat_rooms", Type.GAUGE, Scope.INDEX, "Joined rooms by what was decided of them.", ("outcome",)),
     Family("sources_chat_gaps", Type.GAUGE, Scope.INDEX, "Timelines of rooms that are still to be filled."),
     Family("sources_chat_unknown_stretches", Type.GAUGE, Scope.INDEX, "Parts of rooms' history that nobody can fill."),

@@ -117,6 +117,8 @@ def _put_index(page: _Page, status: Status) -> None:
     page.set("sources_vectors", status.vectors)
     page.set("sources_vectors_pending", status.pending)
     page.set("sources_vectors_drifted", status.is_drifted)
+    if status.uncopied is not None:
+        page.set("sources_cluster_chunks_waiting", status.uncopied)
     for outcome in {"admitted", "refused", "suspended", *status.rooms} if status.rooms else ():
         page.set("sources_chat_rooms", status.rooms.get(outcome, 0), outcome)
     page.set("sources_chat_gaps", status.gaps)

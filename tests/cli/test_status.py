@@ -81,6 +81,7 @@ def test_one_source_left_behind_by_the_others_is_told() -> None:
         ({"missing": (SourceId("repo:new"),)}, "repo:new", "run `sources refresh`"),
         ({"missing": (SourceId("repo:new"),), "running": 7}, "repo:new", "wait for the refresh"),
         ({"pending": 5}, "vectors", "sources check"),
+        ({"uncopied": 4}, "cluster", "run `sources refresh`"),
         ({"is_drifted": True}, "vectors", "--full"),
         ({"owes_erasure": True}, "erasure", "run `sources refresh`"),
         ({"waiting_orders": 2}, "erasure", "run `sources refresh` now"),

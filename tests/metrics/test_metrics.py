@@ -79,6 +79,13 @@ def test_a_run_that_failed_as_a_whole_leaves_what_it_does_not_know() -> None:
     assert after["sources_refresh_last_success_timestamp_seconds", ()] == 2 * 3_600
 
 
+def test_what_waits_for_a_cluster_is_told_only_where_there_is_one() -> None:
+    name = ("sources_cluster_chunks_waiting", ())
+    behind = samples({}, run(None, status("repo:a", uncopied=3)))
+    assert behind[name] == 3
+    assert name not in samples(behind, run(None, status("repo:a")))
+
+
 def test_only_a_run_of_all_sources_is_a_success() -> None:
     after = samples({}, run(report("repo:a"), status("repo:a"), is_whole=False))
     assert ("sources_refresh_last_success_timestamp_seconds", ()) not in after
