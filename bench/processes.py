@@ -1,4 +1,4 @@
-"""Processes that a bench starts: how long they took, how much memory they had at most, and how busy the machine was.
+"""Processes that a bench starts: how long they took, and how much memory they had at most.
 
 The peak is `VmHWM`, which is the process's own: what `getrusage` tells of a child may be the size of the one that
 started it.
@@ -10,7 +10,8 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+
+from sources.measuring.memory import memory_of
 
 _LOOK_EVERY_S = 0.02
 
@@ -34,7 +35,8 @@ def run_alone(command: Sequence[str], *, environment: Mapping[str, str] | None =
     ):
         peak = 0
         while process.poll() is None:
-            peak = max(peak, peak_bytes(process.pid))
+            memory = memory_of(process.pid)
+            peak = max(peak, memory.peak if memory else 0)
             time.sleep(_LOOK_EVERY_S)
         seconds = time.perf_counter() - start
         after = os.times()
@@ -45,17 +47,3 @@ def run_alone(command: Sequence[str], *, environment: Mapping[str, str] | None =
             raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output}{complaints.read()}")
     cpu = after.children_user - before.children_user + after.children_system - before.children_system
     return Finished(seconds, cpu, peak / 1e6, output)
-
-
-def peak_bytes(process: int) -> int:
-    """The most memory that a living process had; 0 when it is gone."""
-    try:
-        status = Path(f"/proc/{process}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
-
-
-def load() -> str:
-    """The load average, for the head of a table."""
-    return "load " + " ".join(f"{value:.1f}" for value in os.getloadavg()) + f" on {os.cpu_count()} cores"

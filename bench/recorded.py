@@ -11,7 +11,6 @@ It ends when standard input does.
 
 import argparse
 import asyncio
-import importlib.util
 import json
 import sys
 from array import array
@@ -19,8 +18,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from bench.output import say
+from bench.test_sets import load_module
 
 READER: Final = "@reader:bench.example"
 _CREATOR: Final = "@founder:bench.example"
@@ -45,7 +47,7 @@ class Recording:
 
 def record(folder: Path, file: Path, *, messages: int, rooms: int | None) -> list[Recording]:
     """Write `messages` lines of talk to `file`. `rooms` None keeps the rooms of the test set, else parts them anew."""
-    replay = _load(folder / "chat" / "replay.py")
+    replay = load_module(folder / "chat" / "replay.py")
     talk = replay.read_rooms([str(folder / "chat" / "rooms")])
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     made = []
@@ -229,28 +231,14 @@ async def _head(reader: asyncio.StreamReader) -> tuple[str, str, int] | None:
 
 async def _run(server: RecordedServer) -> None:
     listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
-    _say(str(listening.sockets[0].getsockname()[1]))
+    say(str(listening.sockets[0].getsockname()[1]))
     while line := (await asyncio.to_thread(sys.stdin.readline)).split():
         if line[0] == "say":
-            _say(f"said {server.say(int(line[1]))}")
+            say(f"said {server.say(int(line[1]))}")
         else:
-            _say(str(server.requests))
+            say(str(server.requests))
             server.requests = 0
     listening.close()
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
-def _load(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None or not path.exists():
-        raise SystemExit(f"{path}: cannot be loaded (give the folder of the test sets with --eval)")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def main() -> None:

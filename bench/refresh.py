@@ -17,12 +17,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.processes import Finished, load, run_alone
+from bench.output import load, say
+from bench.processes import Finished, run_alone
 from index.store.store import open_store
 from tests.forge.git_repos import Origin
 
 _PROGRAM = "from sources.cli.main import main; main()"
-_LISTED = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); " + _PROGRAM
+_LISTED = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=open({file!r}, 'w'))); " + _PROGRAM
 _TARGET = 3.0
 _WORDS = ["key", "lamp", "river", "stone", "bread", "window", "letter", "garden", "engine", "paper", "bridge", "winter"]
 
@@ -79,8 +80,7 @@ def _pair(times: tuple[list[float], list[float]]) -> str:
 def _imported(refresh: list[str], folder: Path) -> list[str]:
     """A command that imports what a refresh in which nothing happens imports, and nothing else."""
     listing = folder / "modules"
-    code = _LISTED.replace("file=sys.stderr", f"file=open({str(listing)!r}, 'w')")
-    run_alone([refresh[0], "-c", code, *refresh[3:]])
+    run_alone([refresh[0], "-c", _LISTED.format(file=str(listing)), *refresh[3:]])
     names = [name for name in listing.read_text().split() if not name.startswith("__")]
     script = folder / "imports.py"
     script.write_text(
@@ -115,11 +115,6 @@ async def _parts(file: Path, path: str, source: str) -> int:
 def _told(run: Finished) -> dict[str, dict[str, int]]:
     told: dict[str, dict[str, int]] = json.loads(run.output.splitlines()[-1])
     return told
-
-
-def say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":
