@@ -9,8 +9,8 @@ from typing import Final
 import httpx
 
 from index.embed.base import EmbedSettings
+from index.http_faults import BUSY, asked_wait_s, in_words
 
-_BUSY: Final = frozenset({429, 500, 502, 503, 504})
 _REFUSED: Final = frozenset({400, 413, 422})
 _FIRST_WAIT_S: Final = 0.5
 _LONGEST_WAIT_S: Final = 30.0
@@ -95,12 +95,12 @@ class Transport:
         except (TimeoutError, httpx.TimeoutException):
             return UnavailableError(f"no answer within {limit_s:.1f} s"), None
         except httpx.TransportError as fault:
-            return UnavailableError(_in_words(fault)), None
+            return UnavailableError(in_words(fault)), None
 
     async def _answer(self, response: httpx.Response, max_bytes: int) -> bytes | tuple[UnavailableError, float | None]:
         status = response.status_code
-        if status in _BUSY:
-            return UnavailableError(f"HTTP {status}", is_inner_fault=status == 500), _retry_after(response)
+        if status in BUSY:
+            return UnavailableError(f"HTTP {status}", is_inner_fault=status == 500), asked_wait_s(response)
         if status in _REFUSED:
             raise RefusedError(f"the server refuses it with HTTP {status}")
         if status in (401, 403):
@@ -113,19 +113,3 @@ class Transport:
             if len(content) > max_bytes:
                 raise UnavailableError(f"an answer of more than {max_bytes} bytes")
         return bytes(content)
-
-
-def _retry_after(response: httpx.Response) -> float | None:
-    """Whole seconds only; a date, or nonsense, leaves it to our own back-off."""
-    value = response.headers.get("retry-after", "")
-    return float(value) if value.isascii() and value.isdigit() else None
-
-
-def _in_words(fault: httpx.TransportError) -> str:
-    match fault:
-        case httpx.ConnectError():
-            return "cannot connect"
-        case httpx.RemoteProtocolError() | httpx.ReadError():
-            return "the answer broke off"
-        case _:
-            return type(fault).__name__

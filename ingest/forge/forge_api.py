@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 import httpx
 
 from index.errors import CredentialError, ForgeError
+from index.http_faults import in_words
 from ingest.forge.listed import ForgeKind
 from ingest.forge.remote import may_carry_login, origin, shown
 
@@ -146,7 +147,7 @@ class ForgeApi:
         except (TimeoutError, httpx.TimeoutException):
             raise _PassingError(f"no answer within {self._patience.attempt_s:g} s") from None
         except httpx.TransportError as fault:
-            raise _PassingError(_in_words(fault)) from fault
+            raise _PassingError(in_words(fault)) from fault
         except (httpx.InvalidURL, httpx.DecodingError) as fault:
             raise _PassingError("its answer cannot be read") from fault
         raise self._error("redirects in a circle", "check the url")
@@ -260,13 +261,3 @@ def _next_query(response: httpx.Response) -> Mapping[str, str] | None:
 def _total(headers: httpx.Headers) -> int | None:
     told = headers.get("x-total-count", headers.get("x-total", ""))
     return int(told[:9]) if told.isascii() and told.isdigit() else None
-
-
-def _in_words(fault: httpx.TransportError) -> str:
-    match fault:
-        case httpx.ConnectError():
-            return "cannot be reached"
-        case httpx.RemoteProtocolError() | httpx.ReadError():
-            return "the answer broke off"
-        case _:
-            return type(fault).__name__

@@ -15,9 +15,9 @@ import httpx
 
 from index.ask import Prompt
 from index.errors import CredentialError, ModelError
+from index.http_faults import BUSY, asked_wait_s, in_words
 from sources.asking.wire import AnswerError, Limits, Reading, endpoint, request_body
 
-_BUSY: Final = frozenset({429, 500, 502, 503, 504})
 _ATTEMPTS: Final = 3
 _FIRST_WAIT_S: Final = 0.5
 _LONGEST_WAIT_S: Final = 30.0
@@ -134,7 +134,7 @@ class ChatModel:
         except (TimeoutError, httpx.TimeoutException) as error:
             raise _FaultError(_too_slow(error, settings)) from error
         except httpx.TransportError as error:
-            raise _FaultError(_in_words(error)) from error
+            raise _FaultError(in_words(error)) from error
         if not reading.is_whole:
             raise _FaultError("the answer broke off")
         if reading.is_empty:
@@ -143,8 +143,8 @@ class ChatModel:
 
 def _judge(response: httpx.Response) -> None:
     status = response.status_code
-    if status in _BUSY:
-        raise _FaultError(f"HTTP {status}", wait_s=_retry_after(response))
+    if status in BUSY:
+        raise _FaultError(f"HTTP {status}", wait_s=asked_wait_s(response))
     if status in (401, 403):
         raise CredentialError(f"ask: HTTP {status}: the service wants another key (renew ask.api_key_credential)")
     if status in (400, 413, 422):
@@ -152,12 +152,6 @@ def _judge(response: httpx.Response) -> None:
         raise _FaultError(reason, is_passing=False)
     if status != 200:
         raise _FaultError(f"HTTP {status}: is this its address, and does it have the model?", is_passing=False)
-
-
-def _retry_after(response: httpx.Response) -> float | None:
-    """Whole seconds only; a date, or nonsense, leaves it to our own back-off."""
-    value = response.headers.get("retry-after", "")
-    return float(value) if value.isascii() and value.isdigit() else None
 
 
 def _too_slow(error: Exception, settings: ModelSettings) -> str:
@@ -168,13 +162,3 @@ def _too_slow(error: Exception, settings: ModelSettings) -> str:
             return f"said nothing for {settings.silence_timeout_s:g} s"
         case _:
             return f"did not finish within {settings.timeout_s:g} s"
-
-
-def _in_words(fault: httpx.TransportError) -> str:
-    match fault:
-        case httpx.ConnectError():
-            return "cannot connect"
-        case httpx.RemoteProtocolError() | httpx.ReadError():
-            return "the answer broke off"
-        case _:
-            return type(fault).__name__
