@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import pairwise
 from math import ceil
-from operator import itemgetter
 from typing import Final
 
 import aiosqlite
 
 from index.model import Query, Ranked
 from index.store import postings
-from index.store.postings import MOST_MATCHES, Postings, quoted
+from index.store.postings import ALL_MATCHES, MOST_MATCHES, Postings, quoted
 from index.store.reading import chunk_ids
 from index.store.scope import Scope
 from index.text.bm25 import Feature, ceilings, coverage, only, saturation, scores
@@ -99,7 +98,13 @@ class Demands:
 
     phrases: tuple[str, ...]
     demanded: tuple[frozenset[int], ...]
+    unwanted: tuple[str, ...]
     excluded: tuple[frozenset[int], ...]
+
+    @property
+    def without(self) -> str:
+        """For FTS5, behind another expression: it takes away whatever is excluded."""
+        return "".join(f" NOT ({{title body}} : {quoted(phrase)})" for phrase in self.unwanted)
 
     def allow(self, key: int) -> bool:
         return all(key in found for found in self.demanded) and not any(key in found for found in self.excluded)
@@ -137,17 +142,18 @@ class WordRanking:
 
     async def demands(self, query: Query) -> Demands:
         phrases = [term.text for term in query.terms if term.is_phrase and not term.is_excluded]
-        excluded = [term.text for term in query.terms if term.is_excluded]
+        unwanted = [term.text for term in query.terms if term.is_excluded and tokens(term.text)]
         return Demands(
             tuple(phrases),
             tuple([await self._matching(text) for text in phrases]),
-            tuple([await self._matching(text) for text in excluded]),
+            tuple(unwanted),
+            tuple([await self._matching(text, limit=ALL_MATCHES) for text in unwanted]),
         )
 
-    async def _matching(self, phrase: str) -> frozenset[int]:
+    async def _matching(self, phrase: str, *, limit: int = MOST_MATCHES) -> frozenset[int]:
         if not tokens(phrase):
             return frozenset()
-        return await postings.matching(self._connection, phrase, self._scope.visible)
+        return await postings.matching(self._connection, phrase, self._scope.visible, limit=limit)
 
     async def _of_pairs(self, asked: Sequence[_Word]) -> list[Feature]:
         """A feature for each two neighbours of the question that are neighbours in a chunk, as typed."""
@@ -225,13 +231,23 @@ class WordRanking:
             promising = await self._with_common(allowed, unread, base, task)
         else:
             promising = await self._conjunctions(unread, task)
-        chosen = [key for key, _ in nlargest(self._limits.refined, promising.items(), key=itemgetter(1))]
+        chosen = await self._chosen(promising)
         found = await postings.texts(self._connection, chosen)
         wanted = {token for word in common for one in word.sought for token in one.tokens}
         counted = await asyncio.to_thread(_counted, found, wanted)
         return [
             [Feature(_frequency(one, counted), estimated_chunks=rarity[one]) for one in word.sought] for word in common
         ]
+
+    async def _chosen(self, promising: Mapping[int, float]) -> list[int]:
+        """The most promising of those that pass the reader's filters."""
+        order = sorted(promising, key=promising.__getitem__, reverse=True)
+        step = 10 * self._limits.refined
+        chosen: list[int] = []
+        while order and len(chosen) < self._limits.refined:
+            chosen += await self._passing(order[:step])
+            order = order[step:]
+        return chosen[: self._limits.refined]
 
     async def _rarity(self, sought: Sequence[_Sought], chunks: int) -> dict[_Sought, int]:
         """In about how many visible chunks each stands; at least one, since it stands somewhere.
@@ -276,13 +292,14 @@ class WordRanking:
     async def _conjunctions(self, unread: Sequence["_Unread"], task: "_Task") -> dict[int, float]:
         """Candidates where there is no other word: chunks that have all of the words, or else the rarer of them."""
         spread = await postings.stretches(self._connection, self._scope.ranges, wanted=self._limits.spread)
+        each = ceil(self._limits.conjunctions / max(1, len(spread)))
         found: dict[int, float] = {}
         for number in dict.fromkeys((len(unread), ceil(len(unread) / 2), 1)):
-            expression = " AND ".join(one.expression for one in unread[:number])
+            expression = f"({' AND '.join(one.expression for one in unread[:number])}){task.demands.without}"
             worth = sum(one.worth for one in unread[:number])
             for stretch in spread:
-                each = ceil(self._limits.conjunctions / len(spread))
-                for key in await postings.having(self._connection, expression, [stretch], limit=each):
+                keys = await postings.having(self._connection, expression, stretch, limit=each, filters=self._scope)
+                for key in keys:
                     if task.demands.allow(key):
                         found.setdefault(key, worth)
             if len(found) >= self._limits.refined:

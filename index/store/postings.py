@@ -4,11 +4,13 @@ Everything is asked for inside a set of key ranges, the audience's, so that a hi
 a score.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from json import dumps
+from operator import itemgetter
 from typing import Final
 
 import aiosqlite
@@ -18,6 +20,8 @@ from index.text.fold import fold
 
 MOST_MATCHES: Final = 50_000
 """Of a phrase or a part of a word; more are not read."""
+ALL_MATCHES: Final = -1
+"""For what must not be shown: a bound would let through what lies beyond it."""
 MOST_RANGES: Final = 4_000
 SAMPLES: Final = 16
 SAMPLE_WIDTH: Final = 96
@@ -68,13 +72,20 @@ async def postings(connection: aiosqlite.Connection, token: str, visible: Sequen
 
 
 async def having(
-    connection: aiosqlite.Connection, expression: str, ranges: Sequence[Range] | None, *, limit: int
+    connection: aiosqlite.Connection,
+    expression: str,
+    ranges: Sequence[Range] | None,
+    *,
+    limit: int,
+    filters: Scope | None = None,
 ) -> list[int]:
-    """Chunks in these ranges that an FTS5 expression matches, by key."""
+    """Chunks in these ranges that an FTS5 expression matches, by key; of `filters` the predicate is asked as well."""
     chosen, values = _matches(expression, ranges)
+    passing, further = ("TRUE", []) if filters is None else filters.filtered("words.rowid")
     rows = list(
         await connection.execute_fetchall(
-            f"SELECT group_concat(key) FROM (SELECT words.rowid AS key {chosen} LIMIT ?)", (*values, limit)
+            f"SELECT group_concat(key) FROM (SELECT words.rowid AS key {chosen} AND {passing} LIMIT ?)",
+            (*values, *further, limit),
         )
     )
     return _numbers(rows[0][0])
@@ -90,7 +101,7 @@ def _matches(expression: str, ranges: Sequence[Range] | None) -> tuple[str, list
             " AND words.rowid BETWEEN r.value ->> 0 AND r.value ->> 1",
             [dumps(ranges), expression],
         )
-    inside, values = within("words.rowid", ranges)
+    inside, values = within("+words.rowid", ranges)  # the sign keeps FTS5 from being asked for each key
     return f"FROM words WHERE words MATCH ? AND {inside}", [expression, *values]
 
 
@@ -98,10 +109,12 @@ def _numbers(listed: str | None) -> list[int]:
     return [int(number) for number in listed.split(",")] if listed else []
 
 
-async def stretches(connection: aiosqlite.Connection, visible: Sequence[Range] | None, *, wanted: int) -> list[Range]:
-    """Ranges of keys that hold about as many chunks each, and together all that is visible and nothing else.
+async def stretches(
+    connection: aiosqlite.Connection, visible: Sequence[Range] | None, *, wanted: int
+) -> list[tuple[Range, ...]]:
+    """What is visible in about `wanted` parts that hold about as many chunks each.
 
-    About `wanted` of them, but at least one for each visible range.
+    They follow from the visible sources alone: a hidden one moves no border, wherever among them it stands.
     """
     inside, values = within("source_key << 32", visible)
     sources = [
@@ -114,34 +127,48 @@ async def stretches(connection: aiosqlite.Connection, visible: Sequence[Range] |
         )
     ]
     each = max(1, sum(chunks for chunks, _, _ in sources) // wanted)
-    found: list[Range] = []
-    for low, past in visible or ((0, 2**63 - 1),):
-        found += _cut([source for source in sources if low <= source[1] <= past], each)
-    return found
+    return [_joined(ranges, visible) for ranges in _cut(sources, each)]
 
 
-def _cut(sources: Sequence[tuple[int, int, int]], each: int) -> list[Range]:
-    """Neighbouring sources (chunks, lowest and highest key) in ranges of about `each` chunks."""
-    found: list[Range] = []
-    start, held = None, 0
+def _cut(sources: Sequence[tuple[int, int, int]], each: int) -> list[list[Range]]:
+    """Sources (chunks, lowest and highest key) in parts of about `each` chunks: small ones together, large ones cut."""
+    found: list[list[Range]] = []
+    part: list[Range] = []
+    held = 0
     for chunks, low, high in sources:
-        start = low if start is None else start
         held += chunks
-        if held >= each:
-            pieces = max(1, round(held / each)) if chunks >= each else 1
-            ends = [start, *(low + (high + 1 - low) * number // pieces for number in range(1, pieces)), high + 1]
-            found += [(first, past - 1) for first, past in pairwise(ends) if first < past]
-            start, held = None, 0
-    if start is not None:
-        found.append((start, sources[-1][2]))
-    return found
+        if held < each:
+            part.append((low, high))
+            continue
+        pieces = max(1, round(held / each)) if chunks >= each else 1
+        ends = [low + (high + 1 - low) * number // pieces for number in range(pieces + 1)]
+        for first, past in pairwise(ends):
+            if first < past:
+                found.append([*part, (first, past - 1)])
+                part = []
+        held = 0
+    return [*found, part] if part else found
+
+
+def _joined(ranges: Sequence[Range], visible: Sequence[Range] | None) -> tuple[Range, ...]:
+    """The same with neighbours as one where all between them is visible: each range is a look into the index."""
+    found: list[Range] = []
+    last = -1
+    for low, high in ranges:
+        place = 0 if visible is None else bisect_right(visible, low, key=itemgetter(0))
+        if place == last:
+            found[-1] = (found[-1][0], high)
+        else:
+            found.append((low, high))
+        last = place
+    return tuple(found)
 
 
 async def sample(connection: aiosqlite.Connection, visible: Sequence[Range] | None) -> list[str]:
     """The keys of some `SAMPLES * SAMPLE_WIDTH` visible chunks from all parts of the index; the same every time."""
     spread = await stretches(connection, visible, wanted=SAMPLES)
     chosen = (spread[number * len(spread) // SAMPLES] for number in range(min(SAMPLES, len(spread))))
-    windows = [(low, min(high, low + SAMPLE_WIDTH - 1)) for low, high in chosen]
+    windows = [(low, min(high, low + SAMPLE_WIDTH - 1)) for (low, high), *_ in chosen]
     rows = await connection.execute_fetchall(
         "SELECT keys FROM json_each(?) AS r CROSS JOIN chunk ON chunk_key BETWEEN r.value ->> 0 AND r.value ->> 1",
         (dumps(windows),),
@@ -159,13 +186,18 @@ async def texts(connection: aiosqlite.Connection, chunks: Sequence[int]) -> dict
 
 
 async def matching(
-    connection: aiosqlite.Connection, phrase: str, visible: Sequence[Range] | None, *, is_prefix: bool = False
+    connection: aiosqlite.Connection,
+    phrase: str,
+    visible: Sequence[Range] | None,
+    *,
+    is_prefix: bool = False,
+    limit: int = MOST_MATCHES,
 ) -> frozenset[int]:
     """Visible chunks whose title or body has the words of `phrase` in a row, the last one maybe longer."""
     inside, values = within("rowid", visible)
     expression = f"{{title body}} : {quoted(phrase)}{'*' if is_prefix else ''}"
     rows = await connection.execute_fetchall(
-        f"SELECT rowid FROM words WHERE words MATCH ? AND {inside} LIMIT ?", (expression, *values, MOST_MATCHES)
+        f"SELECT rowid FROM words WHERE words MATCH ? AND {inside} LIMIT ?", (expression, *values, limit)
     )
     return frozenset(int(row[0]) for row in rows)
 

@@ -20,6 +20,10 @@ NARROW: Final = 20_000
 """A scope of at most so many chunks is searched exactly."""
 
 MOST_KEYS: Final = 2**63
+LAST: Final = 0xFFFF_FFFF
+"""The highest number in a source."""
+MOST_TESTS: Final = 500
+"""Ranges that are tested one after the other, each through an index where there is one."""
 Range = tuple[int, int]
 
 
@@ -49,11 +53,18 @@ class Scope:
         inside, bounds = within(column, self.ranges)
         if not self.predicate:
             return inside, list(bounds)
+        passing, values = self.filtered(column)
+        return f"{inside} AND {passing}", [*bounds, *values]
+
+    def filtered(self, column: str) -> tuple[str, list[object]]:
+        """SQL for what ranges and keys do not say, with its values: the predicate."""
+        if not self.predicate:
+            return "TRUE", []
         passing = (
             "EXISTS (SELECT 1 FROM chunk JOIN document USING (document_key)"
             f" WHERE chunk.chunk_key = {column} AND {self.predicate})"
         )
-        return f"{inside} AND {passing}", [*bounds, *self.values]
+        return passing, list(self.values)
 
     def may_hold(self, key: int) -> bool:
         """Whether a chunk is inside the ranges, or among the keys where they are known; the predicate is not asked."""
@@ -81,16 +92,32 @@ def runs(keys: Iterable[int]) -> tuple[Range, ...]:
 
 
 def within(column: str, ranges: Sequence[Range] | None) -> tuple[str, list[int]]:
-    """SQL that holds a column of keys to ranges, with its values. None is no restriction, empty lets nothing in."""
+    """SQL that holds a column of keys to ranges, which are in order, with its values.
+
+    None is no restriction, empty lets nothing in.
+    """
     if ranges is None:
         return "TRUE", []
+    if len(ranges) > MOST_TESTS:
+        return _listed(column, ranges), []
     tests = " OR ".join(f"{column} BETWEEN ? AND ?" for _ in ranges) or "FALSE"
     return f"({tests})", [end for pair in ranges for end in pair]
 
 
+def _listed(column: str, ranges: Sequence[Range]) -> str:
+    """The same for many ranges, which are whole sources, or else hold few keys: a thousand tests are refused."""
+    if all(low & LAST == 0 and high & LAST == LAST for low, high in ranges):
+        return f"({column}) >> 32 IN ({_numbers((low >> 32, high >> 32) for low, high in ranges)})"
+    return f"{column} IN ({_numbers(ranges)})"
+
+
+def _numbers(ranges: Iterable[Range]) -> str:
+    return ", ".join(str(number) for low, high in ranges for number in range(low, high + 1))
+
+
 def source_range(key: int) -> Range:
     """All chunk keys of a source."""
-    return key << 32, (key << 32) | 0xFFFF_FFFF
+    return key << 32, (key << 32) | LAST
 
 
 def merged(sources: Sequence[Source]) -> tuple[Range, ...]:

@@ -1,5 +1,6 @@
 """Questions of common words in a large index: what bounds their cost may not cost them the answer."""
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -7,7 +8,8 @@ import pytest
 
 from index.engines.sqlite import SqliteEngine
 from index.engines.sqlite_words import Limits
-from index.model import EVERYTHING, Audience, Kind, Ranked, SourceId
+from index.model import EVERYTHING, Audience, Kind, Query, Ranked, SourceId, Term
+from index.store import postings, scope
 from index.store.store import open_store
 from tests.contract.conftest import KEYS, Bench
 from tests.contract.test_engine import page, words
@@ -72,6 +74,65 @@ async def test_the_chunk_with_all_of_the_common_words_comes_first(tmp_path: Path
         bounded = await ask(SqliteEngine(store, KEYS, TIGHT), " ".join(COMMON))
     assert bounded[0].chunk == exact[0].chunk
     assert bounded[0].coverage == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "excluded", "filters"),
+    [
+        ("disk server", "", {"kinds": frozenset({Kind.NOTE})}),
+        ("disk server", "", {"after_ms": 0}),
+        ("disk server", "night", {}),
+    ],
+)
+async def test_what_a_filter_leaves_is_found_wherever_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, excluded: str, filters: dict[str, object]
+) -> None:
+    """All words are common, what is left is too much to be looked at one by one, and other things come before it."""
+    monkeypatch.setattr(scope, "NARROW", 5)
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        bench = Bench(store, None)
+        await bench.put(*(page(f"a{number}", "server disk night") for number in range(300)))
+        wanted = [page(f"z{number}", "server disk", kind=Kind.NOTE, last_ms=1) for number in range(20)]
+        await bench.put(*wanted)
+        query = words(text, **filters)
+        query = replace(query, terms=(*query.terms, *(Term(word, is_excluded=True) for word in excluded.split())))
+        async with SqliteEngine(store, KEYS, TIGHT).view(EVERYTHING, query.filters) as view:
+            found = await view.lexical(query, limit=30)
+    assert {ranked.chunk for ranked in found} == {chunk.id for one in wanted for chunk in one.chunks}
+
+
+async def test_an_excluded_word_is_excluded_however_common_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postings, "MOST_MATCHES", 3)
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        bench = Bench(store, None)
+        await bench.put(*(page(f"p{number}", "server night") for number in range(9)), page("q", "server"))
+        query = Query("server", (Term("server"), Term("night", is_excluded=True)))
+        async with SqliteEngine(store, KEYS).view(EVERYTHING, query.filters) as view:
+            assert len(await view.lexical(query, limit=10)) == 1
+
+
+async def test_hidden_rooms_between_those_of_the_audience_move_no_sample(tmp_path: Path) -> None:
+    rooms = [SourceId(f"repo:s{number}") for number in range(24)]
+    rankings = []
+    for is_hidden_there in (False, True):
+        draw = Random(4)
+        async with open_store(tmp_path / f"{is_hidden_there}.sqlite", is_writer=True) as store:
+            bench = Bench(store, None)
+            for number, room in enumerate(rooms):
+                if is_hidden_there and number % 3:
+                    await bench.put(page("h", "server disk", source=SourceId(f"repo:hidden{number}")))
+                texts = (
+                    " ".join([*draw.choices(COMMON, k=draw.randint(1, 4)), f"w{draw.randrange(60)}", "a b c"])
+                    for _ in range(2 * number + 1)
+                )
+                await bench.put(*(page(f"p{at}", text, source=room) for at, text in enumerate(texts)))
+            engine = SqliteEngine(store, KEYS, TIGHT)
+            asked = ("server disk backup w7", "server disk backup night")
+            rankings += [await ask(engine, text, Audience(frozenset(rooms))) for text in asked]
+    assert rankings[:2] == rankings[2:]
+    assert all(rankings)
 
 
 async def test_common_words_of_hidden_rooms_move_nothing_in_a_bounded_ranking_either(tmp_path: Path) -> None:
