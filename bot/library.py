@@ -71,7 +71,10 @@ class Library:
             return answer, opened.keys
 
     async def missing(self, quotes: Collection[Quote]) -> frozenset[Quote]:
-        """Quotes of messages that the index does not hold any more, in whatever window. Files may change freely."""
+        """Quotes of messages that the index does not hold any more, in whatever window. Files may change freely.
+
+        Raises `StoreError` when the index was replaced meanwhile: one that is being filled holds nothing yet.
+        """
         said = [quote for quote in quotes if quote.event is not None]
         async with self._lock:
             catalogue = (await self._current()).catalogue
@@ -85,6 +88,8 @@ class Library:
                     is_there = await catalogue.holds_event(quote.source, EventId(str(quote.event)))
                 if not is_there:
                     gone.add(quote)
+            if gone and await catalogue.identity() != self._mark:
+                raise StoreError(f"{catalogue.name}: was made anew meanwhile (ask again)")
         return frozenset(gone)
 
     async def room(self, room: RoomId) -> RoomEntry:

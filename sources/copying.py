@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from index.errors import CredentialError, EngineError
+from index.errors import CredentialError, EngineError, SourcesError
 from index.store import outgoing
 from index.store.store import Store
 from ingest.report import CopyReport
@@ -46,7 +46,7 @@ class ClusterCopy:
             from index.engines.qdrant.delivery import deliver
 
             done = await deliver(store, cluster, facts=published_facts(self._config), progress=self._progress)
-        except (EngineError, CredentialError) as error:
+        except SourcesError as error:  # a full disk as well: what was read and what must be wiped do not wait for it
             return CopyReport(
                 waiting=await outgoing.waiting(store.connection),
                 fault=str(error),

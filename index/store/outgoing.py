@@ -119,11 +119,18 @@ async def mark(connection: aiosqlite.Connection, chunks: Iterable[ChunkId]) -> N
     await connection.execute(_noted("SELECT value AS id FROM json_each(?)"), (dumps(list(chunks)),))
 
 
-async def following(connection: aiosqlite.Connection, *, after: int, limit: int) -> list[ChunkId]:
-    """The next chunks to tell of, by id; ids are never negative."""
+async def gone(connection: aiosqlite.Connection, *, after: int, limit: int) -> list[ChunkId]:
+    """The next chunks that the copy has yet to lose, by id; ids are never negative."""
     rows = await connection.execute_fetchall(
-        "SELECT chunk FROM outgoing WHERE chunk > ? ORDER BY chunk LIMIT ?", (after, limit)
+        "SELECT chunk FROM outgoing WHERE chunk > ? AND chunk NOT IN (SELECT id FROM chunk) ORDER BY chunk LIMIT ?",
+        (after, limit),
     )
+    return [ChunkId(row[0]) for row in rows]
+
+
+async def following(connection: aiosqlite.Connection, *, limit: int) -> list[ChunkId]:
+    """The next chunks to tell of, by id."""
+    rows = await connection.execute_fetchall("SELECT chunk FROM outgoing ORDER BY chunk LIMIT ?", (limit,))
     return [ChunkId(row[0]) for row in rows]
 
 

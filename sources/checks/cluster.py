@@ -27,16 +27,16 @@ async def probe(config: Config, credentials: Credentials) -> Sequence[Finding]:
 async def _cluster(config: Config, credentials: Credentials) -> Finding:
     async with open_cluster(config, credentials) as cluster:
         from index.engines.qdrant.cluster import check_version
-        from index.engines.qdrant.label import check_readable, find_label
+        from index.engines.qdrant.label import check_layout, find_labels
 
         version = await check_version(cluster)
-        label = await find_label(cluster)
+        label = (await find_labels(cluster)).chunks
         if label is None:
             remedy = "run `sources refresh` where the index is written"
             return Finding(
                 _NAME, Verdict.WARN, f"{version}, without a collection {config.index.qdrant.collection}", remedy
             )
-        check_readable(label, cluster)
+        check_layout(label, cluster)
         name = config.index.qdrant.collection
         count = (await cluster.read(lambda client: client.count(name, exact=True))).count
     detail = f"{version}, {count:,} chunks in {name}"

@@ -18,7 +18,7 @@ from index.engines.base import View
 from index.engines.qdrant.cluster import Cluster, open_cluster
 from index.engines.qdrant.delivery import deliver
 from index.engines.qdrant.engine import QdrantEngine
-from index.engines.qdrant.label import drop, find_label, read_label
+from index.engines.qdrant.label import drop, read_label
 from index.engines.qdrant.settings import QdrantSettings
 from index.engines.sqlite import SqliteEngine
 from index.model import Audience, Document, Filters, Fingerprint, SourceId, Vector
@@ -102,8 +102,7 @@ async def open_bench(folder: Path, engine: str) -> AsyncIterator[Bench]:
             try:
                 yield Bench(store, cluster)
             finally:
-                if await find_label(cluster) is not None:
-                    await drop(cluster)
+                await drop(cluster)
 
 
 @pytest.fixture(params=ENGINES)

@@ -2,26 +2,24 @@
 
 What is to be told was written down by the transaction that changed the index (`index.store.outgoing`), and is taken
 back after the cluster acknowledged it. Everything told is what shall be, so telling it twice changes nothing: a kill at
-any point leaves a state from which the next delivery ends with the same collection. Removals are told first. A
-collection that is not as this file left it, brought back from a backup say, is told everything, and loses what the
-index has no more.
+any point leaves a state from which the next delivery ends with the same collection. A collection that is not as this
+file left it, brought back from a backup say, is told everything, and loses what the index has no more.
+
+Whenever a delivery ends, nobody sees what neither was nor is for them to see. So first told is what is closed, then
+what is gone, then other names, then what is new or changed, and last what is opened.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import uuid4
 
-from qdrant_client import models
-
 from index.engines.qdrant import label as labels
-from index.engines.qdrant import records
+from index.engines.qdrant import records, telling
 from index.engines.qdrant.cluster import Cluster
 from index.engines.qdrant.comparison import PAGE, scroll
-from index.engines.qdrant.filters import of_source
-from index.engines.qdrant.label import Label
+from index.engines.qdrant.label import Label, Labels
 from index.engines.qdrant.layout import BATCH, BREATH
 from index.engines.qdrant.points import SourceFields, point_of, source_fields
 from index.errors import EngineError, StoreError
@@ -31,10 +29,8 @@ from index.store.outgoing import Published
 from index.store.store import Store
 
 REVISION: Final = "copy.revision"
-"""Entry of `meta`: the revision that the collection was last given, and the one that it was about to be."""
+"""Entry of `meta`: how far the label of the collection counts, see `counted`; during a step, before and after it."""
 MADE: Final = "copy.made"
-SETTLING_S: Final = 30.0
-_LOOK_S: Final = 0.5
 
 Progress = Callable[[int, int], None]
 
@@ -49,15 +45,6 @@ class Delivery:
     is_settled: bool = True
     seconds: float = 0.0
 
-    def __add__(self, other: "Delivery") -> "Delivery":
-        return Delivery(
-            self.sent + other.sent,
-            self.removed + other.removed,
-            self.records + other.records,
-            self.is_settled and other.is_settled,
-            self.seconds + other.seconds,
-        )
-
 
 async def writer_name(store: Store) -> str:
     """What this file calls itself; found once and kept."""
@@ -70,14 +57,15 @@ async def writer_name(store: Store) -> str:
     return name
 
 
-async def check(store: Store, cluster: Cluster) -> Label | None:
-    """The collection's label; None when there is no collection yet. Writes nothing there.
+async def check(store: Store, cluster: Cluster) -> Labels:
+    """What is there. Writes nothing there.
 
     Raises `ConfigError` for a collection that is not labelled, or is another writer's.
     """
-    found = await labels.find_label(cluster)
-    if found is not None:
-        labels.check_writer(found, cluster, await writer_name(store))
+    found = await labels.find_labels(cluster)
+    for label in (found.chunks, found.records):
+        if label is not None:
+            labels.check_writer(label, cluster, await writer_name(store))
     return found
 
 
@@ -99,50 +87,88 @@ async def deliver(
     known = await outgoing.published(store.connection)
     changed = {name: record for name, record in said.items() if known.get(name) != Published(record)}
     gone = sorted(known.keys() - said.keys())
-    if changed or gone:
-        async with store.transaction():
-            await outgoing.doubt(store.connection, changed | {name: known[name].record for name in gone})
-    removed = await _tell_of_sources(cluster, known, said)
-    done = await _tell_of_chunks(store, cluster, progress)
-    done = replace(done, removed=done.removed + removed, records=len(changed) + len(gone))
-    if done.sent or done.removed or done.records or label.is_filling:
-        await _finish(store, cluster, label, changed, gone)
-    if done.removed and not await settled(cluster):
-        done = replace(done, is_settled=False)
-    return replace(done, seconds=time.monotonic() - start)
+    total = await outgoing.waiting(store.connection)
+    if not (changed or gone or total or label.is_filling):
+        return Delivery(seconds=time.monotonic() - start)
+    label = await _counted_on(store, cluster, label, replace(label, begun=label.begun + 1))
+    async with store.transaction():
+        await outgoing.doubt(store.connection, changed | {name: known[name].record for name in gone})
+    sources = _told_sources(changed, known)
+    await records.write(cluster, {one.name: one.closed for one in sources if one.is_early}, ())
+    await telling.hide(cluster, sorted(_hidden(sources) | _keys(known) - _keys(said)))
+    removed = await _remove_gone(store, cluster, label, lambda done: progress(done, total))
+    for one in sources:
+        if one.is_moved:
+            await telling.set_source(cluster, _fields(one.closed))
+    sent = await _send_changed(store, cluster, label, lambda done: progress(removed + done, total))
+    for one in sources:
+        if one.is_moved and one.closed != one.record:
+            await telling.set_source(cluster, _fields(one.record))
+    await records.write(cluster, changed, gone)
+    await _counted_on(store, cluster, label, replace(label, is_filling=False, revision=label.begun))
+    async with store.transaction():
+        await outgoing.publish(store.connection, changed, gone)
+    is_settled = not removed or await telling.settled(cluster)
+    return Delivery(sent, removed, len(changed) + len(gone), is_settled, time.monotonic() - start)
 
 
 async def _prepared(store: Store, cluster: Cluster) -> Label:
+    """The label of both collections, made where there was none."""
     fingerprint = await store.fingerprint()
     if fingerprint is None:
         raise StoreError(f"{store.name}: was never refreshed, so there is nothing to copy (run `sources refresh`)")
     found = await check(store, cluster)
-    if found is not None and labels.differences(found, fingerprint):
+    if found.chunks is not None and labels.differences(found.chunks, fingerprint):
         await labels.drop(cluster)
-        found = None
-    if found is not None:
-        if await _is_known(store, cluster, found):
-            if found.fingerprint != fingerprint:
-                await labels.relabel(cluster, replace(found, fingerprint=fingerprint))
-            await labels.index_fields(cluster)
-            return replace(found, fingerprint=fingerprint)
+        found = Labels(None, None)
+    if found.chunks is not None and await _is_known(store, cluster, found):
+        label = replace(found.chunks, fingerprint=fingerprint)
+        if label != found.chunks:
+            await labels.relabel(cluster, label)
+        await labels.index_fields(cluster)
+        return label
+    if found.chunks is not None:
         await _doubt_all(store, cluster)
-        await _begin(store, cluster, found.made, await records.read_all(cluster))
-        again = replace(found, fingerprint=fingerprint, is_filling=True)
-        await labels.relabel(cluster, again)
-        return again
+    there = {} if found.records is None else await records.read_all(cluster)
     label = Label(await writer_name(store), uuid4().hex, fingerprint, is_filling=True)
-    await _begin(store, cluster, label.made, {})
+    await _begin(store, cluster, label, there)
     await labels.make(cluster, label)
+    await labels.relabel(cluster, label)
     return label
 
 
-async def _is_known(store: Store, cluster: Cluster, label: Label) -> bool:
-    """Whether it is the collection that this file last wrote to, as it left it: not one brought back from a backup."""
-    if await store.value(outgoing.COPIED_TO) != cluster.settings.collection or await store.value(MADE) != label.made:
+async def _is_known(store: Store, cluster: Cluster, found: Labels) -> bool:
+    """Whether they are those that this file last wrote to, as it left them: none brought back from a backup."""
+    if await store.value(outgoing.COPIED_TO) != cluster.settings.collection:
         return False
-    revisions = (await store.value(REVISION) or "0").split()
-    return str(label.revision) in revisions
+    made, known = await store.value(MADE), (await store.value(REVISION) or "").split()
+    both = (found.chunks, found.records)
+    return all(label is not None and label.made == made and counted(label) in known for label in both)
+
+
+def counted(label: Label) -> str:
+    return f"{label.begun}.{label.revision}"
+
+
+async def _counted_on(store: Store, cluster: Cluster, before: Label, after: Label) -> Label:
+    """Take the collections a step on, which is written down before they are given it."""
+    await _check_ours(cluster, before)
+    async with store.transaction():
+        await store.set_value(REVISION, f"{counted(before)} {counted(after)}")
+    await labels.relabel(cluster, after)
+    async with store.transaction():
+        await store.set_value(REVISION, counted(after))
+    return after
+
+
+async def _check_ours(cluster: Cluster, label: Label) -> None:
+    """Nobody else writes there at the same time: who took it over, or a copy of this file on another machine."""
+    found = await labels.read_label(cluster)
+    labels.check_writer(found, cluster, label.writer)
+    if (found.made, counted(found)) != (label.made, counted(label)):
+        raise EngineError(
+            f"{cluster.name}: was written to by another run (is a copy of the index file in use elsewhere?)"
+        )
 
 
 async def _doubt_all(store: Store, cluster: Cluster) -> None:
@@ -161,135 +187,109 @@ async def _mark(store: Store, page: Sequence[ChunkId]) -> None:
         await outgoing.mark(store.connection, page)
 
 
-async def _begin(store: Store, cluster: Cluster, made: str, there: Mapping[str, str]) -> None:
+async def _begin(store: Store, cluster: Cluster, label: Label, there: Mapping[str, str]) -> None:
     """From here on every change is noted, and everything is to be told, over the records that are `there`."""
     async with store.transaction():
         await store.set_value(outgoing.COPIED_TO, cluster.settings.collection)
-        await store.set_value(MADE, made)
-        await store.set_value(REVISION, "0")
+        await store.set_value(MADE, label.made)
+        await store.set_value(REVISION, counted(label))
         await outgoing.mark_all(store.connection)
         await outgoing.doubt(store.connection, there)
     await outgoing.watch(store.connection)
 
 
-async def _tell_of_sources(cluster: Cluster, known: Mapping[str, Published], said: Mapping[str, str]) -> int:
-    """Sources that are gone, hidden, shown again or renamed: a request for all points of each. Returns points gone."""
-    before = _fields({name: one.record for name, one in known.items()})
-    now = _fields(said)
-    doubtful = {name for name, one in known.items() if not one.is_certain}
-    removed = 0
-    for key in sorted({fields.key for fields in before.values()} - {fields.key for fields in now.values()}):
-        removed += await _remove_source(cluster, key)
-    for name, fields in sorted(now.items()):
-        if name in doubtful or (name in before and before[name] != fields):
-            where = models.FilterSelector(filter=of_source(fields.key))
-            await cluster.write(
-                lambda client, where=where, fields=fields: client.set_payload(  # type: ignore[misc]
-                    cluster.settings.collection,
-                    payload=fields.payload,
-                    points=where,
-                    wait=True,
-                    ordering=models.WriteOrdering.STRONG,
-                )
+@dataclass(frozen=True, slots=True)
+class _ToldSource:
+    """A changed record of a source. `closed` is the same, open to nobody to whom source or name were closed before.
+
+    `is_early`: who sees what under which name is another. `is_moved`: points of the source may be there, and say
+    something else of it.
+    """
+
+    name: str
+    record: str
+    closed: str
+    is_early: bool
+    is_moved: bool
+
+
+def _told_sources(changed: Mapping[str, str], known: Mapping[str, Published]) -> list[_ToldSource]:
+    """A source is known by its key: names come and go, and are taken over by others."""
+    before: dict[int, str] = {}
+    for name, one in known.items():
+        if name.startswith(records.SOURCE):
+            key = _fields(one.record).key
+            before[key] = records.kept_closed(one.record, before.get(key, one.record))
+    told = []
+    for name, record in sorted(changed.items()):
+        if not name.startswith(records.SOURCE):
+            continue
+        was, same = before.get(_fields(record).key), known.get(name)
+        closed = record if was is None else records.kept_closed(record, was)
+        closed = closed if same is None else records.kept_closed(closed, same.record)
+        is_certain = same is not None and same.is_certain
+        told.append(
+            _ToldSource(
+                name,
+                record,
+                closed,
+                is_early=same is None or not is_certain or records.lasting(same.record) != records.lasting(record),
+                is_moved=_may_say_else(record, was, same),
             )
+        )
+    return told
+
+
+def _may_say_else(record: str, was: str | None, same: Published | None) -> bool:
+    """Whether points may; `was` is what was said of the same key, `same` what was said under the same name."""
+    if same is not None and not same.is_certain:
+        return True
+    return was is not None and _fields(was) != _fields(record)
+
+
+def _hidden(sources: Sequence[_ToldSource]) -> set[int]:
+    """Keys of those whose points have to leave every search."""
+    return {fields.key for one in sources if one.is_moved and (fields := _fields(one.closed)).is_hidden}
+
+
+def _keys(said: Mapping[str, str] | Mapping[str, Published]) -> set[int]:
+    """Of all sources."""
+    found = {name: one.record if isinstance(one, Published) else one for name, one in said.items()}
+    return {_fields(record).key for name, record in found.items() if name.startswith(records.SOURCE)}
+
+
+def _fields(record: str) -> SourceFields:
+    return source_fields(records.source_of(record).source)
+
+
+async def _remove_gone(store: Store, cluster: Cluster, label: Label, progress: Callable[[int], None]) -> int:
+    removed = 0
+    after = -1
+    while batch := await outgoing.gone(store.connection, after=after, limit=BATCH):
+        after = batch[-1]
+        await _check_ours(cluster, label)
+        await telling.remove(cluster, batch)
+        async with store.transaction():
+            await outgoing.told(store.connection, batch)
+        removed += len(batch)
+        progress(removed)
     return removed
 
 
-def _fields(said: Mapping[str, str]) -> dict[str, SourceFields]:
-    """By name of the record."""
-    return {
-        name: source_fields(records.source_of(record).source)
-        for name, record in said.items()
-        if name.startswith(records.SOURCE)
-    }
-
-
-async def _remove_source(cluster: Cluster, key: int) -> int:
-    collection, where = cluster.settings.collection, of_source(key)
-    count = (await cluster.write(lambda client: client.count(collection, count_filter=where, exact=True))).count
-    selector = models.FilterSelector(filter=where)
-    await cluster.write(
-        lambda client: client.delete(collection, selector, wait=True, ordering=models.WriteOrdering.STRONG)
-    )
-    left = (await cluster.write(lambda client: client.count(collection, count_filter=where, exact=True))).count
-    if left:
-        raise EngineError(f"{cluster.name}: {left} points of a removed source are still there (run it again)")
-    return int(count)
-
-
-async def _tell_of_chunks(store: Store, cluster: Cluster, progress: Progress) -> Delivery:
-    total = await outgoing.waiting(store.connection)
+async def _send_changed(store: Store, cluster: Cluster, label: Label, progress: Callable[[int], None]) -> int:
+    """What is left when all that is gone was removed."""
     sources = {source.key: source_fields(source) for source in await store.sources()}
-    sent = removed = since_breath = 0
-    after = -1
-    while batch := await outgoing.following(store.connection, after=after, limit=BATCH):
-        after = batch[-1]
+    sent = since_breath = 0
+    while batch := await outgoing.following(store.connection, limit=BATCH):
+        await _check_ours(cluster, label)
         chunks = await outgoing.chunks(store.connection, batch)
-        gone = [identity for identity in batch if identity not in chunks]
-        removed += await _remove(cluster, gone)
-        points = [point_of(one, sources[one.source_key]) for one in chunks.values()]
-        await _send(cluster, points)
+        await telling.send(cluster, [point_of(one, sources[one.source_key]) for one in chunks.values()])
         async with store.transaction():
             await outgoing.told(store.connection, batch)
-        sent += len(points)
-        since_breath += len(points)
-        progress(sent + removed, total)
+        sent += len(batch)
+        since_breath += len(batch)
+        progress(sent)
         if since_breath >= BREATH:
-            await settled(cluster)
+            await telling.settled(cluster)
             since_breath = 0
-    return Delivery(sent, removed)
-
-
-async def _send(cluster: Cluster, points: Sequence[models.PointStruct]) -> None:
-    if points:
-        await cluster.write(
-            lambda client: client.upsert(
-                cluster.settings.collection, list(points), wait=True, ordering=models.WriteOrdering.MEDIUM
-            )
-        )
-
-
-async def _remove(cluster: Cluster, gone: Sequence[ChunkId]) -> int:
-    """Delete points and make sure, on every replica, that they are gone."""
-    if not gone:
-        return 0
-    collection = cluster.settings.collection
-    ids: list[models.ExtendedPointId] = list(gone)
-    selector = models.PointIdsList(points=ids)
-    await cluster.write(
-        lambda client: client.delete(collection, selector, wait=True, ordering=models.WriteOrdering.STRONG)
-    )
-    left = await cluster.write(
-        lambda client: client.retrieve(collection, ids, with_payload=False, consistency=models.ReadConsistencyType.ALL)
-    )
-    if left:
-        raise EngineError(f"{cluster.name}: {len(left)} deleted points are still there (run it again)")
-    return len(gone)
-
-
-async def _finish(
-    store: Store, cluster: Cluster, label: Label, changed: Mapping[str, str], gone: Sequence[str]
-) -> None:
-    """Records, then the label, then what we remember of both. The next revision is written down before it is given."""
-    await records.write(cluster, changed, gone)
-    revision = label.revision + 1
-    async with store.transaction():
-        await store.set_value(REVISION, f"{label.revision} {revision}")
-    await labels.relabel(cluster, replace(label, is_filling=False, revision=revision))
-    async with store.transaction():
-        await outgoing.publish(store.connection, changed, gone)
-        await store.set_value(REVISION, str(revision))
-
-
-async def settled(cluster: Cluster, limit_s: float = SETTLING_S) -> bool:
-    """Wait until the cluster has put in order what it was told; False when the limit came first."""
-    end = time.monotonic() + limit_s
-    while True:
-        found = await cluster.write(lambda client: client.get_collection(cluster.settings.collection))
-        if found.status == models.CollectionStatus.GREEN:
-            return True
-        if found.status == models.CollectionStatus.RED:
-            raise EngineError(f"{cluster.name}: its optimiser failed (look at the cluster's log)")
-        if time.monotonic() >= end:
-            return False
-        await asyncio.sleep(_LOOK_S)
+    return sent

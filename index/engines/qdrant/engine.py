@@ -46,12 +46,16 @@ class QdrantEngine:
 
     @asynccontextmanager
     async def view(self, audience: Audience, filters: Filters) -> AsyncIterator["QdrantView"]:
-        """Raises `EngineError` when the collection was made anew since: its vectors may be of another model."""
+        """Raises `EngineError`, at the latest at its end, for a collection that was made anew: another model's, say."""
+        yield QdrantView(self._cluster, self._keys, audience, filters, await self._checked_label())
+        await self._checked_label()
+
+    async def _checked_label(self) -> Label:
         label = await read_label(self._cluster)
         check_readable(label, self._cluster)
         if label.made != self._label.made:
             raise EngineError(f"{self._cluster.name}: the collection was made anew (ask again)")
-        yield QdrantView(self._cluster, self._keys, audience, filters, label)
+        return label
 
 
 class QdrantView:
@@ -208,17 +212,14 @@ class QdrantView:
         return await retrieve(self._cluster, chunks)
 
     async def notes(self) -> list[str]:
-        notes = ["the copy in the cluster is being filled: hits may be missing"] if self._label.is_filling else []
         if self._is_empty:
-            return notes
+            return []
         where = filters.narrowed(self._audience, [filters.pending()])
         counted = await self._cluster.read(
             lambda client: client.facet(self._collection, "pending", facet_filter=where, limit=1_000, exact=True)
         )
         waiting = sum(int(hit.value) * hit.count for hit in counted.hits)
-        if waiting:
-            notes.append(f"{waiting:,} passages wait for a vector and are found by words alone")
-        return notes
+        return [f"{waiting:,} passages wait for a vector and are found by words alone"] if waiting else []
 
     @property
     def _collection(self) -> str:

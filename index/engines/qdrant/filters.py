@@ -86,8 +86,9 @@ def pending() -> Condition:
     return models.FieldCondition(key="pending", range=models.Range(gt=0))
 
 
-def of_source(source_key: int) -> models.Filter:
-    return models.Filter(must=[_is("source_key", source_key)])
+def of_sources(keys: Iterable[int]) -> models.Filter:
+    match = models.MatchAny(any=sorted(keys))
+    return models.Filter(must=[models.FieldCondition(key="source_key", match=match)])
 
 
 def of_document(document: str) -> models.Filter:

@@ -22,15 +22,17 @@ LAYOUT: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """`made` tells one making of the collection from the next; `is_filling` until all of the index was copied once.
+    """`made` tells one filling of the collection from the next; `is_filling` until all of the index was told once.
 
-    `revision` grows with each delivery that changed something.
+    `begun` counts the deliveries that changed something, `revision` is the last one that was told to its end. A backup
+    of the collection is known by them, even one made in the middle of a delivery.
     """
 
     writer: str
     made: str
     fingerprint: Fingerprint
     is_filling: bool
+    begun: int = 0
     revision: int = 0
     layout: int = LAYOUT
 
@@ -42,6 +44,7 @@ class Label:
             "writer": self.writer,
             "made": self.made,
             "is_filling": self.is_filling,
+            "begun": self.begun,
             "revision": self.revision,
             "fingerprint": {**asdict(self.fingerprint), "languages": list(self.fingerprint.languages)},
         }
@@ -59,6 +62,7 @@ def label_of(metadata: Mapping[str, Any] | None) -> Label | None:
             made=str(metadata["made"]),
             fingerprint=fingerprint,
             is_filling=bool(metadata["is_filling"]),
+            begun=int(metadata["begun"]),
             revision=int(metadata["revision"]),
             layout=int(metadata["layout"]),
         )
@@ -66,14 +70,21 @@ def label_of(metadata: Mapping[str, Any] | None) -> Label | None:
         return None
 
 
-async def find_label(cluster: Cluster) -> Label | None:
-    """None when there is no such collection. Raises `ConfigError` when it, or the one beside it, is not ours."""
-    settings = cluster.settings
-    found = None
-    for name in (settings.records, settings.collection):
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Of the collection of chunks and of the one of records; None: there is no such collection."""
+
+    chunks: Label | None
+    records: Label | None
+
+
+async def find_labels(cluster: Cluster) -> Labels:
+    """Raises `ConfigError` when a collection of one of the two names is not ours."""
+    found = []
+    for name in (cluster.settings.collection, cluster.settings.records):
         there = await cluster.read(lambda client, name=name: client.collection_exists(name))  # type: ignore[misc]
-        found = await _label(cluster, name) if there else None
-    return found
+        found.append(await _label(cluster, name) if there else None)
+    return Labels(*found)
 
 
 async def read_label(cluster: Cluster) -> Label:
@@ -89,11 +100,23 @@ async def _label(cluster: Cluster, name: str) -> Label:
     return found
 
 
-def check_readable(label: Label, cluster: Cluster) -> None:
+def check_layout(label: Label, cluster: Cluster) -> None:
     """Raise `EngineError` for a layout that this program does not know."""
     if label.layout != LAYOUT:
         what = f"{cluster.name}: collection {cluster.settings.collection} has layout {label.layout}"
         raise EngineError(f"{what}, this program reads {LAYOUT} (use the same version as the writer)")
+
+
+def check_readable(label: Label, cluster: Cluster) -> None:
+    """As `check_layout`, and raise `EngineError` for a collection that is being filled.
+
+    It lacks chunks, which readers would take for withdrawn; or it was brought back from a backup, and has chunks that
+    were withdrawn since.
+    """
+    check_layout(label, cluster)
+    if label.is_filling:
+        what = f"{cluster.name}: collection {cluster.settings.collection} is being filled and not whole yet"
+        raise EngineError(f"{what} (ask again later; if nobody fills it, run `sources refresh` on the writer)")
 
 
 def check_writer(label: Label, cluster: Cluster, writer: str) -> None:
@@ -113,7 +136,7 @@ def differences(label: Label, fingerprint: Fingerprint) -> list[str]:
 
 
 async def make(cluster: Cluster, label: Label) -> None:
-    """Both collections, empty, with every index. The label comes with the collection, so there is none without."""
+    """What is not there of both collections, with every index. The label comes with each, so there is none without."""
     settings = cluster.settings
 
     async def records(client: AsyncQdrantClient) -> None:
@@ -167,6 +190,6 @@ async def drop(cluster: Cluster) -> None:
 
 
 async def relabel(cluster: Cluster, label: Label) -> None:
-    """Replace what the metadata says of state, writer and fingerprint."""
-    name = cluster.settings.collection
-    await cluster.write(lambda client: client.update_collection(name, metadata=label.metadata))
+    """Replace what the metadata of both collections says. Readers look at that of the chunks, which comes last."""
+    for name in (cluster.settings.records, cluster.settings.collection):
+        await cluster.write(lambda client, name=name: client.update_collection(name, metadata=label.metadata))  # type: ignore[misc]

@@ -30,6 +30,10 @@ FACTS: Final = (DRIFTED,)
 _WRITERS_OWN: Final = frozenset({"position", "since", "fresh_token", "left_token", "phase", "last_order", "last_event"})
 
 
+_NEWS: Final = ("tried_ms", "succeeded_ms", "fault", "first_ms", "documents")
+"""What a record says of the last refresh, and not of who may see what under which name."""
+
+
 @dataclass(frozen=True, slots=True)
 class PublishedSource:
     """`first_ms` is the time of the oldest thing that is indexed of it; None: nothing is."""
@@ -53,7 +57,7 @@ async def gather(store: Store, facts: Mapping[str, str]) -> dict[str, str]:
         said[f"{FACT}{name}"] = await store.value(name)
     for name, value in facts.items():
         said[f"{FACT}{name}"] = value
-    return {name: dumps(record, ensure_ascii=False, sort_keys=True) for name, record in said.items()}
+    return {name: _dumped(record) for name, record in said.items()}
 
 
 async def write(cluster: Cluster, changed: Mapping[str, str], gone: Sequence[str]) -> None:
@@ -113,9 +117,25 @@ def room_of(record: str) -> RoomRecord:
     return RoomRecord(**{**said, "id": RoomId(said["id"])})
 
 
+def lasting(record: str) -> dict[str, Any]:
+    """What the record of a source says of it until somebody changes that."""
+    return {name: value for name, value in _loaded(record).items() if name not in _NEWS}
+
+
+def kept_closed(record: str, before: str) -> str:
+    """The record of a source, open to nobody to whom it was closed before."""
+    said, was = _loaded(record), source_of(before).source
+    said |= {"is_public": said["is_public"] and was.is_public, "is_hidden": said["is_hidden"] or was.is_hidden}
+    return _dumped(said)
+
+
 def fact_of(record: str | None) -> str | None:
     value = None if record is None else loads(record)
     return None if value is None else str(value)
+
+
+def _dumped(record: Any) -> str:
+    return dumps(record, ensure_ascii=False, sort_keys=True)
 
 
 def _loaded(record: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from index.engines.qdrant import label as labels
 from index.engines.qdrant import records
 from index.engines.qdrant.cluster import Cluster
 from index.engines.qdrant.comparison import scroll
-from index.engines.qdrant.delivery import MADE, REVISION, Progress
+from index.engines.qdrant.delivery import MADE, REVISION, Progress, counted
 from index.engines.qdrant.engine import consistency_of
 from index.engines.qdrant.label import Label
 from index.engines.qdrant.layout import DENSE
@@ -31,7 +31,7 @@ from index.store.store import Store
 from index.text.searchable import Searchable, searchable
 
 RESTORING: Final = "copy.restoring"
-"""Entry of `meta`: which making of the collection is being restored; empty when it is done."""
+"""Entry of `meta`: which state of the collection is being restored; empty when it is done."""
 _AT_ONCE: Final = 50
 
 
@@ -63,8 +63,6 @@ async def restore(
     """
     label = await labels.read_label(cluster)
     labels.check_readable(label, cluster)
-    if label.is_filling:
-        raise EngineError(f"{cluster.name}: the copy is not whole (run `sources migrate --to qdrant` on the writer)")
     await _begin(store, label)
     said = await records.read_all(cluster)
     await _put_sources(store, said)
@@ -93,12 +91,17 @@ async def restore(
 
 
 async def _begin(store: Store, label: Label) -> None:
-    if await store.value(RESTORING) == label.made:
+    state = f"{label.made} {counted(label)}"
+    begun = await store.value(RESTORING)
+    if begun == state:
         return
+    if begun:
+        what = f"{store.name}: was begun from a collection that was written to since"
+        raise StoreError(f"{what} (delete the file and run it again, with no refresh running)")
     if await store.fingerprint() is not None or await store.sources():
         raise StoreError(f"{store.name}: holds an index already (name another state_dir, or move it away)")
     async with store.transaction():
-        await store.set_value(RESTORING, label.made)
+        await store.set_value(RESTORING, state)
         await store.save_fingerprint(label.fingerprint)
 
 
@@ -257,13 +260,19 @@ def unquantised(data: bytes) -> Vector:
 
 
 async def _take_over(store: Store, cluster: Cluster, label: Label, said: dict[str, str], writer: str) -> None:
-    """From here on this file writes to the collection and an older one is refused. Repeated, it changes nothing."""
+    """From here on this file writes to the collection and an older one is refused. Repeated, it changes nothing.
+
+    The older one may have been stopped in the middle of a delivery, so what was said of sources is doubtful.
+    """
+    if await labels.read_label(cluster) != label:
+        what = f"{cluster.name}: was written to while it was read, and {store.name} is not what it holds"
+        raise EngineError(f"{what} (delete that file and run it again, with no refresh running)")
     async with store.transaction():
         await store.set_value(outgoing.WRITER, writer)
         await store.set_value(outgoing.COPIED_TO, cluster.settings.collection)
         await store.set_value(MADE, label.made)
-        await store.set_value(REVISION, str(label.revision))
-        await outgoing.publish(store.connection, said, ())
+        await store.set_value(REVISION, counted(label))
+        await outgoing.doubt(store.connection, said)
     await labels.relabel(cluster, replace(label, writer=writer))
     async with store.transaction():
         await store.set_value(RESTORING, "")
