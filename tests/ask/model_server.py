@@ -10,7 +10,8 @@ import asyncio
 import json
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Self
+
+from tests.loopback import LoopbackServer
 
 
 class Fault(StrEnum):
@@ -59,54 +60,29 @@ _BODIES = {
 }
 
 
-class FakeModelServer:
+class FakeModelServer(LoopbackServer):
     def __init__(self) -> None:
+        super().__init__()
         self.answer: Callable[[str], str] = lambda prompt: "It is so [1]."
         self.plan: list[Fault] = []
         self.always = Fault.NONE
         self.requests: list[dict[str, object]] = []
         self.heads: list[str] = []
-        self._server: asyncio.Server | None = None
-        self._running: set[asyncio.Task[None]] = set()
-
-    @property
-    def url(self) -> str:
-        assert self._server is not None
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     @property
     def prompts(self) -> list[str]:
         """What each request said, both messages."""
         return [_prompt(request) for request in self.requests]
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**24)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
-        self._server.close()
-        for task in self._running:
-            task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._running.add(task)
-        try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            self.heads.append(head)
-            if head.startswith("GET "):
-                return await self._list(writer)
-            length = next(int(line[15:]) for line in head.split("\r\n") if line.lower().startswith("content-length:"))
-            self.requests.append(json.loads(await reader.readexactly(length)))
-            await self._answer(writer, self.plan.pop(0) if self.plan else self.always)
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass
-        finally:
-            self._running.discard(task)
-            writer.close()
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        self.heads.append(head)
+        if head.startswith("GET "):
+            await self._list(writer)
+            return
+        length = next(int(line[15:]) for line in head.split("\r\n") if line.lower().startswith("content-length:"))
+        self.requests.append(json.loads(await reader.readexactly(length)))
+        await self._answer(writer, self.plan.pop(0) if self.plan else self.always)
 
     async def _list(self, writer: asyncio.StreamWriter) -> None:
         """The models that it has."""

@@ -2,7 +2,6 @@
 
 import json
 import re
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from index.errors import ConfigError
 from sources.alerting import AlertError
 from tests.cli.conftest import Community
+from tests.loopback import in_a_thread
 
 
 def checks(community: Community, *arguments: str) -> dict[str, list[str]]:
@@ -154,20 +154,17 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def inbox(fresh: Community) -> Iterator[Inbox]:
-    with Inbox() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
+    server = Inbox()
+    with in_a_thread(server) as url:
         folder = fresh.folder / "credentials"
         folder.mkdir(mode=0o700)
         secret = folder / "audit-alert-url"
-        secret.write_text(f"json://user:{PASSWORD}@127.0.0.1:{server.server_address[1]}\n")
+        secret.write_text(f"json://user:{PASSWORD}@{url.removeprefix('http://')}\n")
         secret.chmod(0o600)
         text = fresh.config_file.read_text()
         audit = 'audit = { alert_credential = "audit-alert-url" }\n'
         fresh.config_file.write_text(text.replace("embed =", f"{audit}embed ="))
         yield server
-        server.shutdown()
-        thread.join(10)
 
 
 PASSWORD = "-".join(("not", "for", "others"))

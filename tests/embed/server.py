@@ -14,11 +14,11 @@ import json
 from array import array
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Self
 
 from index.embed import Refusal, Role
 from index.embed.hashing import HashingEmbedder
 from index.embed.vectors import values_of
+from tests.loopback import LoopbackServer
 
 
 class Fault(StrEnum):
@@ -57,8 +57,9 @@ _STATUS = {
 }
 
 
-class FakeEmbeddingServer:
+class FakeEmbeddingServer(LoopbackServer):
     def __init__(self, dimension: int = 8) -> None:
+        super().__init__()
         self.dimension = dimension
         self.plan: list[Fault] = []
         self.always = Fault.NONE
@@ -68,42 +69,15 @@ class FakeEmbeddingServer:
         self.requests: list[dict[str, object]] = []
         self.headers: list[str] = []
         self._embedder = HashingEmbedder(dimension)
-        self._server: asyncio.Server | None = None
-        self._running: set[asyncio.Task[None]] = set()
-
-    @property
-    def url(self) -> str:
-        assert self._server is not None
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     @property
     def texts(self) -> list[str]:
         """Every text that was sent, in the order it came."""
         return [text for request in self.requests for text in _texts(request)]
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**24)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
-        self._server.close()
-        for task in self._running:
-            task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._running.add(task)
-        try:
-            while await self._answer_one(reader, writer):
-                pass
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await self._answer_one(reader, writer):
             pass
-        finally:
-            self._running.discard(task)
-            writer.close()
 
     async def _answer_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()

@@ -11,6 +11,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from tests.forge.git_repos import ENVIRONMENT
+from tests.loopback import in_a_thread
 
 PAGE = b"<!doctype html><html><body>Welcome</body></html>"
 
@@ -30,10 +31,10 @@ class GitServer:
     def __enter__(self) -> Self:
         self.asked, self.released = threading.Event(), threading.Event()
         handler = type("Handler", (self.handler(),), {"git": self})
-        self._http = _Server(("127.0.0.1", 0), handler)
-        self._http.daemon_threads = True
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
-        self._thread.start()
+        http = _Server(("127.0.0.1", 0), handler)
+        http.daemon_threads = True
+        self._serving = in_a_thread(http)
+        self.origin = self._serving.__enter__()
         return self
 
     def handler(self) -> "type[_Handler]":
@@ -41,13 +42,7 @@ class GitServer:
 
     def __exit__(self, *_: object) -> None:
         self.released.set()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
-
-    @property
-    def origin(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
+        self._serving.__exit__(None, None, None)
 
     def url(self, name: str) -> str:
         return f"{self.origin}/{name}"

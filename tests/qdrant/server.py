@@ -21,6 +21,8 @@ from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 from qdrant_client import QdrantClient, models
 
+from tests.loopback import in_a_thread
+
 VERSION = "1.20.0"
 
 
@@ -288,14 +290,9 @@ def serving(**settings: Any) -> Iterator[QdrantServer]:
     handler = type("Handler", (_Handler,), {"owner": owner})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    owner.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=lambda: server.serve_forever(0.02))
-    thread.start()
-    try:
-        yield owner
-    finally:
-        owner.release.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
-        owner.client.close()
+    with in_a_thread(server) as owner.url:
+        try:
+            yield owner
+        finally:
+            owner.release.set()
+    owner.client.close()
