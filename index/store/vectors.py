@@ -241,7 +241,7 @@ def _divided(sample: list[bytes], wanted: int) -> tuple[list[tuple[int, bytes]],
     for region, _ in regions:
         members = points[nearest == region].astype(numpy.float32)
         share = max(1, round(len(members) * wanted / len(points)))
-        found = _means(members, share) if len(members) else []
+        found = _means(members, share) if len(members) >= LEAST_MEMBERS else []
         cells += [((region << REGION_BITS) + at, centroid) for at, centroid in enumerate(found, start=1)]
     return regions, cells
 
@@ -340,15 +340,14 @@ async def nearest(connection: aiosqlite.Connection, vector: Vector, scope: Scope
     """
     data = quantise(vector)
     is_all = scope.ranges is None and scope.keys is None
-    condition, values = scope.condition("part.chunk_key" if scope.is_narrow else "vector.chunk_key")
     distance = "vec_distance_l2(vec_int8(vector.data), vec_int8(?)) AS distance"
     if scope.is_narrow and not is_all:
+        condition, values = scope.condition("part.chunk_key")
         statement = (
             f"SELECT part.chunk_key, {distance} FROM part"
             " CROSS JOIN vector ON vector.cell = part.cell AND vector.part_key = part.part_key"
             f" WHERE {condition} ORDER BY distance, part.chunk_key LIMIT ?"
         )
-        arguments: list[object] = [data, *values, limit * 4]
     else:
         condition, values = scope.condition("vector.chunk_key")
         probed = await _probed(connection, data)
@@ -357,8 +356,7 @@ async def nearest(connection: aiosqlite.Connection, vector: Vector, scope: Scope
             f"SELECT vector.chunk_key, {distance} FROM vector WHERE {condition}{among}"
             " ORDER BY distance, vector.chunk_key LIMIT ?"
         )
-        arguments = [data, *values, limit * 4]
     best: dict[int, float] = {}
-    for key, far in await connection.execute_fetchall(statement, arguments):
+    for key, far in await connection.execute_fetchall(statement, (data, *values, limit * 4)):
         best.setdefault(int(key), float(far))
     return [Near(key, cosine(far, len(data))) for key, far in list(best.items())[:limit]]

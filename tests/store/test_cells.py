@@ -29,7 +29,7 @@ async def fill(store: Store, points: "numpy.ndarray") -> None:
     connection = store.connection
     async with store.transaction():
         key = await store.register(SourceId("repo:many"), label="many", is_public=True)
-        keys = [(key << 32) + number for number in range(1, COUNT + 1)]
+        keys = [(key << 32) + number for number in range(1, len(points) + 1)]
         await connection.execute(
             "INSERT INTO document VALUES (1, 'repo:many a', ?, 'doc', '', 'a', NULL, '1', NULL, NULL, 0, '{}')", (key,)
         )
@@ -87,13 +87,25 @@ async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, mon
         assert [row[0] for row in cells_left] == [0]
 
 
-async def test_a_centroid_is_never_one_vector(tmp_path: Path) -> None:
-    """It outlives the vectors that it was made of."""
-    points = made(4)
+def with_outliers(seed: int) -> "numpy.ndarray":
+    """Four hundred, of which four are far from all others and from each other."""
+    draw = numpy.random.default_rng(seed)
+    points = numpy.concatenate([draw.standard_normal((396, DIMENSION)), 30 * draw.standard_normal((4, DIMENSION))])
+    return 4 * points / vectors.scale(DIMENSION)
+
+
+@pytest.mark.parametrize("points", [made(4), *map(with_outliers, (66, 231, 374))], ids=["many", "a", "b", "c"])
+async def test_a_centroid_is_never_one_vector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, points: "numpy.ndarray"
+) -> None:
+    """It outlives the vectors that it was made of. The small sets had regions of one vector, and that as a centroid."""
+    if len(points) < COUNT:
+        monkeypatch.setattr(vectors, "CELLS_FROM", 400)
+        monkeypatch.setattr(vectors, "VECTORS_PER_CELL", 11)
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
         await fill(store, points)
         async with store.transaction():
-            await vectors.divide(store.connection)
+            assert await vectors.divide(store.connection)
         same = await store.connection.execute_fetchall(
             "SELECT (SELECT count(*) FROM cell WHERE centroid IN (SELECT data FROM vector)),"
             " (SELECT count(*) FROM region WHERE centroid IN (SELECT data FROM vector))"
