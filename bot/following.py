@@ -52,7 +52,7 @@ class Follower:
                 await pause(failures, self._stop)
             except UnavailableError as error:
                 self.is_in_touch, failures = False, failures + 1
-                log.info("bot.sync_failed", user_id=user, failures=failures, why=type(error).__name__)
+                log.info("bot.sync_failed", user_id=user, failures=failures, why=str(error))
                 await pause(failures, self._stop)
             else:
                 if batch is None:
@@ -94,7 +94,7 @@ async def patiently(ask: Callable[[], Awaitable[T]], stop: asyncio.Event) -> T |
             return await ask()
         except UnavailableError as error:
             failures += 1
-            log.info("bot.homeserver_not_there", failures=failures, why=type(error).__name__)
+            log.info("bot.homeserver_not_there", failures=failures, why=str(error))
             await pause(failures, stop)
     return None
 

@@ -24,6 +24,8 @@ class Budget:
 
 READER_BUDGET: Final = Budget()
 BOT_BUDGET: Final = Budget(total_s=None, max_attempts=3, retry_after_cap_s=10.0, request_timeout_s=20.0)
+CHECK_BUDGET: Final = Budget(total_s=60.0, max_attempts=2, retry_after_cap_s=10.0, request_timeout_s=15.0)
+"""Somebody sits before it and waits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from matrix.budget import READER_BUDGET, REAL_TIME, Budget, Timing, backoff_s
 from matrix.calls import Mode, check_allowed
 from matrix.errors import BudgetSpentError, ForbiddenCallError, RefusedError, UnavailableError
 from matrix.shape import JsonObject, JsonValue
+from matrix.unreached import unreached
 from matrix.verdict import Dead, Good, Later, Needs, Refused, Unusable, Verdict, judge
 
 log = structlog.get_logger()
@@ -136,9 +137,8 @@ class Session:
                     raise RefusedError(self._refusal(path, verdict), status=status, errcode=errcode)
                 case Unusable(why):
                     raise UnavailableError(f"{self.host}: {path}: {why} (ask for less at once)")
-                case Later(why) if attempt == most:
-                    problem = f"no usable answer to {attempt} request{'s' if attempt > 1 else ''}, the last: {why}"
-                    raise UnavailableError(f"{self.host}: {path}: {problem} (is the homeserver well? run again later)")
+                case Later() if verdict.is_lasting or attempt == most:
+                    raise UnavailableError(f"{self.host}: {path}: {_given_up(verdict, attempt)}")
                 case Later():
                     await self._pause(verdict, attempt, path)
         raise ValueError("max_attempts must be at least 1")
@@ -179,7 +179,7 @@ class Session:
         except TimeoutError:
             return Later(f"nothing within {timeout_s:g} s")
         except (aiohttp.ClientError, OSError) as error:
-            return Later(f"{type(error).__name__}")
+            return unreached(error)
         if body is None:
             return Unusable(f"more than {self._budget.max_body_bytes} bytes")
         return judge(
@@ -235,3 +235,8 @@ class Session:
             )
         said = "".join(letter for letter in refused.error if letter.isprintable())
         return f"{place} {refused.errcode}: {said}"
+
+
+def _given_up(last: Later, requests: int) -> str:
+    after = f"no usable answer to {requests} requests, the last: " if requests > 1 else "no usable answer: "
+    return f"{after}{last.why} ({last.remedy})"

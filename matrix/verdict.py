@@ -25,11 +25,16 @@ class Good:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """Temporary. `after_s` is what the homeserver asked for, None when it did not say."""
+    """Temporary. `after_s` is what the homeserver asked for, None when it did not say.
+
+    `is_lasting`: not within this run, unless somebody does what `remedy` says.
+    """
 
     why: str
     after_s: float | None = None
     is_rate_limit: bool = False
+    remedy: str = "is the homeserver well? run again later"
+    is_lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from matrix.session import open_session
 
 @asynccontextmanager
 async def open_reader(
-    settings: ChatSettings, token: Callable[[], str], timing: Timing = REAL_TIME
+    settings: ChatSettings, token: Callable[[], str], timing: Timing = REAL_TIME, budget: Budget | None = None
 ) -> AsyncIterator[RoomReader]:
-    """`token` is called when the session begins. Nothing is requested yet."""
-    budget = Budget(total_s=settings.total_s, request_timeout_s=settings.request_timeout_s)
+    """`token` is called when the session begins. Nothing is requested yet. The budget is that of a run, or `budget`."""
+    budget = budget or Budget(total_s=settings.total_s, request_timeout_s=settings.request_timeout_s)
     async with open_session(settings.homeserver, token(), Mode.READER, budget, timing) as session:
         yield HomeserverReader(session, settings.user)

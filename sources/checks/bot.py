@@ -15,7 +15,7 @@ _REMEDY = "invite it as somebody in bot.inviters, or correct the name"
 async def probe(config: Config, credentials: Credentials) -> Sequence[Finding]:
     if config.bot is None:
         return []
-    from matrix.budget import BOT_BUDGET
+    from matrix.budget import CHECK_BUDGET
     from matrix.calls import Mode
     from matrix.reading import HomeserverReader
     from matrix.session import open_session
@@ -24,7 +24,7 @@ async def probe(config: Config, credentials: Credentials) -> Sequence[Finding]:
     bot = config.bot
     try:
         token = credentials.read(BOT_TOKEN).reveal()
-        async with open_session(bot.homeserver, token, Mode.READER, BOT_BUDGET) as session:
+        async with open_session(bot.homeserver, token, Mode.READER, CHECK_BUDGET) as session:
             reader = HomeserverReader(session, UserId(bot.user))
             await reader.check_account(UserId(bot.user))
             joined = await reader.joined_rooms()

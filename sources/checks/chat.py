@@ -13,11 +13,12 @@ async def probe(config: Config, credentials: Credentials) -> Sequence[Finding]:
     if config.chat is None:
         return []
     from ingest.chat.reader import open_reader
+    from matrix.budget import CHECK_BUDGET
     from sources.config.chat import chat_settings, reader_token
 
     settings = chat_settings(config.chat)
     try:
-        async with open_reader(settings, reader_token(credentials)) as reader:
+        async with open_reader(settings, reader_token(credentials), budget=CHECK_BUDGET) as reader:
             await reader.check_account(UserId(config.chat.user))
             joined = await reader.joined_rooms()
             ignored = await reader.ignored_users()
