@@ -83,7 +83,10 @@ class Report:
 
     @property
     def has_changed(self) -> bool:
-        return self.vectors.embedded > 0 or any(report.outcome is not Outcome.UNCHANGED for report in self.sources)
+        """The index, or what the cluster has of it: that may follow runs later."""
+        is_told = self.copy is not None and self.copy.sent + self.copy.removed > 0
+        is_read = any(report.outcome is not Outcome.UNCHANGED for report in self.sources)
+        return is_told or is_read or self.vectors.embedded > 0
 
     @property
     def failed(self) -> tuple[SourceReport, ...]:

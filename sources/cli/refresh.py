@@ -70,8 +70,8 @@ def command(invocation: Invocation, only: tuple[str, ...], if_busy: str, *, is_f
     if invocation.as_json:
         put_json(report_record(report))
     elif sys.stdout.isatty():
-        told = report_text(report, style=invocation.style, is_verbose=invocation.verbosity > 0)
-        if told and not (invocation.is_quiet and not report.failed):
+        is_verbose, is_quiet = invocation.verbosity > 0, invocation.is_quiet
+        if told := report_text(report, style=invocation.style, is_verbose=is_verbose, is_quiet=is_quiet):
             click.echo(told)
     elif report.has_changed or report.vectors.pending or exit_code(report) or invocation.verbosity:
         _log(invocation, report)

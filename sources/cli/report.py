@@ -21,8 +21,13 @@ def exit_code(report: Report) -> Exit:
     return Exit.CREDENTIAL if all(faults) else Exit.SOURCE_FAILED
 
 
-def report_text(report: Report, *, style: Style = PLAIN, is_verbose: bool = False) -> str:
-    """Empty when nothing happened, so that a timer's mail stays empty too; `is_verbose` shows unchanged sources."""
+def report_text(report: Report, *, style: Style = PLAIN, is_verbose: bool = False, is_quiet: bool = False) -> str:
+    """Empty when nothing happened, so that a timer's mail stays empty too; `is_verbose` shows unchanged sources.
+
+    `is_quiet` is empty too as long as the exit code is 0.
+    """
+    if is_quiet and exit_code(report) is Exit.FINE:
+        return ""
     shown = [one for one in report.sources if is_verbose or one.outcome is not Outcome.UNCHANGED or one.notes]
     blocks = []
     if shown:

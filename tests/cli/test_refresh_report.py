@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from index.model import SourceId
-from ingest.report import Outcome, Report, SourceReport, VectorReport
+from ingest.report import CopyReport, Outcome, Report, SourceReport, VectorReport
 from sources.cli.report import exit_code, report_record, report_text
 
 QUIET = SourceReport(SourceId("repo:docs"), Outcome.UNCHANGED)
@@ -47,6 +47,18 @@ def test_pending_vectors_are_told_with_what_will_happen() -> None:
     told = report_text(report(QUIET, vectors=VectorReport(pending=7, fault="embedder m: no answer (start it)")))
     assert "vectors: 7 pending; the next refresh tries again" in told
     assert "embedder m: no answer (start it)" in told
+
+
+def test_a_quiet_run_says_nothing_unless_it_ends_badly() -> None:
+    assert report_text(report(GROWN), is_quiet=True) == ""
+    assert "no such host" in report_text(report(FAILED), is_quiet=True)
+    away = replace(report(QUIET), copy=CopyReport(waiting=1, fault="qdrant: cannot be reached"))
+    assert "cannot be reached" in report_text(away, is_quiet=True)
+
+
+def test_a_delivery_that_caught_up_is_a_change() -> None:
+    assert Report((), VectorReport(), copy=CopyReport(sent=1)).has_changed
+    assert not Report((), VectorReport(), copy=CopyReport()).has_changed
 
 
 def test_the_json_has_every_field_of_the_report() -> None:
