@@ -37,6 +37,7 @@ def troubles(found: Status, *, overdue_ms: int, now_ms: int) -> tuple[Trouble, .
         *_overdue(found, overdue_ms, now_ms),
         *_failing(found, now_ms),
         *_missing(found),
+        *_no_rooms(found),
         *_erasure(found),
         *_cluster(found),
         *_suspended(found),
@@ -93,6 +94,16 @@ def _missing(found: Status) -> Iterator[Trouble]:
         name = "chat" if group_of(source) == "chat" else source
         remedy = "wait for the refresh that is running" if found.running is not None else "run `sources refresh`"
         yield Trouble(name, "is configured and was never indexed", remedy)
+
+
+def _no_rooms(found: Status) -> Iterator[Trouble]:
+    """An account that reads well and is nowhere: joined to nothing, or the wrong one."""
+    if found.rooms:
+        return
+    for one in found.sources:
+        if one.source.startswith("chat:@") and one.succeeded_ms is not None and not one.fault:
+            remedy = "invite it, then let it join with `sources roster`; docs/chat.md says how"
+            yield Trouble("chat", f"{one.source.removeprefix('chat:')} is in no room, so nothing is read", remedy)
 
 
 def _erasure(found: Status) -> Iterator[Trouble]:

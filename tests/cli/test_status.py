@@ -105,6 +105,14 @@ def test_a_refused_room_is_as_it_should_be() -> None:
     assert "refused: #r:x: a direct chat" in page(status, is_verbose=True)
 
 
+def test_an_account_in_no_room_is_no_quiet_success() -> None:
+    account = source("chat:@reader:x", documents=0)
+    [(subject, what, remedy)] = told(found(account))
+    assert (subject, what) == ("chat", "@reader:x is in no room, so nothing is read")
+    assert "sources roster" in remedy
+    assert told(found(account, rooms={"refused": 1})) == []
+
+
 def test_two_thousand_rooms_are_one_line_and_their_faults_few() -> None:
     rooms = [source(f"chat:!{n}:x", fault="gone (look)", label=f"#r{n}:x") for n in range(2_000)]
     text = page(found(source("chat:@reader:x", documents=0), *rooms))
