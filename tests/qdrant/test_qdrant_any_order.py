@@ -129,20 +129,24 @@ class Copied:
         return {one["name"]: json.loads(one["record"]) for one in found}
 
     def seen(self) -> Seen:
-        """What an audience of everything public is shown by the cluster: names and texts."""
+        """What an audience of everything public is shown by the cluster: names and texts.
+
+        And under no name, what is shown to whoever may see all.
+        """
         told = self.records().values()
         public = {one["id"] for one in told if isinstance(one, dict) and one["is_public"] and not one["is_hidden"]}
-        points = [one["payload"] for one in self.server.points("sources").values()]
-        return {(one["source"], one["text"]) for one in points if not one["is_hidden"] and one["source"] in public}
+        points = [one["payload"] for one in self.server.points("sources").values() if not one["payload"]["is_hidden"]]
+        seen = {(one["source"], one["text"]) for one in points if one["source"] in public}
+        return seen | {("", one["text"]) for one in points}
 
     async def to_see(self) -> Seen:
         """What it shall be shown."""
         async with self.store() as store:
             rows = await store.connection.execute_fetchall(
-                "SELECT source.id, body FROM source JOIN chunk ON chunk_key >> 32 = source_key"
-                " WHERE is_public AND NOT is_hidden"
+                "SELECT source.id, is_public, body FROM source JOIN chunk ON chunk_key >> 32 = source_key"
+                " WHERE NOT is_hidden"
             )
-        return {(str(name), str(text)) for name, text in rows}
+        return {(name, text) for name, is_public, text in rows if is_public} | {("", text) for _, _, text in rows}
 
     async def check_equal(self) -> None:
         """The copy to one that is made from nothing."""
@@ -169,18 +173,21 @@ async def test_points_of_a_renamed_source_go_by_its_new_name(copied: Copied) -> 
     await copied.set_public(OPS, is_public=False)
     await copied.put(DOCS, "of the second")
     await copied.deliver()
-    assert copied.seen() == {(DOCS, "of the second")}
+    assert copied.seen() == {(DOCS, "of the second"), ("", "of the first"), ("", "of the second")}
     await copied.check_equal()
 
 
 async def test_a_source_with_the_key_of_one_that_is_gone_never_shows_what_that_one_held(copied: Copied) -> None:
     await copied.put(DOCS, "open")
     await copied.put(OPS, "closed", is_public=False)
+    await copied.hide(OPS)
     await copied.deliver()
     await copied.forget(OPS)
     await copied.put(PLANS, "open as well")
-    for place in range(30):
-        await copied.deliver_until(place, Fault.BROKEN)
+    for _ in range(2):
+        copied.server.faults = [("points/delete", Fault.BROKEN)]
+        with pytest.raises(EngineError):
+            await copied.deliver()
         assert "closed" not in {text for _, text in copied.seen()}
     await copied.deliver()
     await copied.check_equal()
@@ -195,26 +202,36 @@ async def test_what_is_closed_does_not_wait_for_chunks_and_what_is_opened_does(c
     copied.server.faults = [("PUT /collections/sources/points", Fault.BROKEN)]
     with pytest.raises(EngineError):
         await copied.deliver()
-    assert copied.seen() == set()
+    assert {name for name, _ in copied.seen()} == {""}
     await copied.deliver()
-    assert copied.seen() == {(OPS, "no secret")}
+    assert copied.seen() == {(OPS, "no secret"), ("", "no secret"), ("", "for everybody")}
 
 
-@pytest.mark.parametrize("names", [("sources",), ("sources-records",)])
-async def test_a_backup_from_before_a_delivery_that_was_stopped_is_known_as_one(
-    copied: Copied, names: tuple[str, ...]
-) -> None:
-    await copied.put(DOCS, "withdrawn", "kept")
+async def test_a_backup_from_before_a_delivery_that_was_stopped_is_known_as_one(copied: Copied) -> None:
+    await copied.put(DOCS, "withdrawn")
     await copied.deliver()
     copied.back_up()
-    await copied.put(DOCS, "kept anew")
-    await copied.set_public(DOCS, is_public=False)
-    copied.server.faults = [("PUT /collections/sources/points", Fault.BROKEN)]
+    await copied.put(DOCS, "kept")
+    async with copied.store() as store, store.transaction():
+        await store.record_outcome(DOCS, now_ms=1, fault=None)
+    copied.server.faults = [("PUT /collections/sources-records/points", Fault.BROKEN)]
     with pytest.raises(EngineError):
         await copied.deliver()
-    copied.bring_back(0, *names)
+    copied.bring_back(0, "sources", "sources-records")
     await copied.deliver()
-    assert copied.seen() == set()
+    assert copied.seen() == {(DOCS, "kept"), ("", "kept")}
+    await copied.check_equal()
+
+
+async def test_records_from_a_backup_open_nothing_that_was_closed_since(copied: Copied) -> None:
+    await copied.put(DOCS, "for everybody")
+    await copied.deliver()
+    copied.back_up()
+    await copied.set_public(DOCS, is_public=False)
+    await copied.deliver()
+    copied.bring_back(0, "sources-records")
+    await copied.deliver()
+    assert copied.seen() == {("", "for everybody")}
     await copied.check_equal()
 
 
