@@ -19,7 +19,7 @@ from sources.cli.output import put_json
 from sources.cli.progress import Bars
 from sources.cli.report import exit_code, report_record, report_text
 from sources.cli.style import one_line
-from sources.metrics.measuring import measured
+from sources.metrics.recording import recorded
 from sources.status import configured
 
 _ASK_AGAIN_S: Final = 1.0
@@ -59,7 +59,7 @@ def command(invocation: Invocation, only: tuple[str, ...], if_busy: str, *, is_f
     _start_logging(invocation)
     while True:
         try:
-            report = asyncio.run(_measured(invocation, only, is_full=is_full))
+            report = asyncio.run(_recorded(invocation, only, is_full=is_full))
             break
         except BusyError:
             if if_busy == "fail":
@@ -100,7 +100,7 @@ def _rehearse(invocation: Invocation, only: Sequence[str], *, is_full: bool) -> 
     return Exit.FINE
 
 
-async def _measured(invocation: Invocation, only: Sequence[str], *, is_full: bool) -> Report:
+async def _recorded(invocation: Invocation, only: Sequence[str], *, is_full: bool) -> Report:
     def complain(error: SourcesError) -> None:
         if sys.stderr.isatty():
             click.echo(f"sources: {one_line(str(error))}", err=True)
@@ -109,7 +109,7 @@ async def _measured(invocation: Invocation, only: Sequence[str], *, is_full: boo
 
         structlog.get_logger().warning("metrics.not_written", why=str(error))
 
-    return await measured(
+    return await recorded(
         invocation.config,
         lambda: _refresh(invocation, only, is_full=is_full),
         is_whole=not only,

@@ -21,7 +21,7 @@ _DONE: Final = (Exit.FINE, Exit.SOURCE_FAILED, Exit.CREDENTIAL)
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Run:
     """One run. `report` is None when it failed as a whole, `status` when the index could not be read afterwards."""
 
     exit: Exit
@@ -48,7 +48,7 @@ class _Page:
         self.values = {key: value for key, value in self.values.items() if key[0] != name}
 
 
-def samples(before: Samples, run: Measured) -> Samples:
+def samples(before: Samples, run: Run) -> Samples:
     """Everything the file says after this run. Unknown families and misfit labels in `before` are dropped."""
     page = _Page({key: value for key, value in before.items() if _fits(key)})
     _add_run(page, run)
@@ -64,7 +64,7 @@ def _fits(key: Key) -> bool:
     return family is not None and len(family.labels) == len(key[1])
 
 
-def _add_run(page: _Page, run: Measured) -> None:
+def _add_run(page: _Page, run: Run) -> None:
     page.drop("sources_build_info")
     page.set("sources_build_info", 1, run.version)
     for code in Exit:  # those that did not happen yet too, so that a first one is an increase

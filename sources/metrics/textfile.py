@@ -83,10 +83,11 @@ class _Collector:
     def collect(self) -> "Iterator[Metric]":
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
+        rows = sorted(self._samples.items())
         for family in FAMILIES:
             kind = CounterMetricFamily if family.type is Type.COUNTER else GaugeMetricFamily
             metric = kind(family.name, family.help, labels=family.labels)
-            for (name, labels), value in sorted(self._samples.items()):
+            for (name, labels), value in rows:
                 if name == family.name:
                     metric.add_metric(list(labels), value)
             if metric.samples:

@@ -19,8 +19,8 @@ from ingest.report import Outcome, Report, SourceReport, VectorReport
 from sources.cli.exits import Exit
 from sources.config.load import load
 from sources.metrics.families import FAMILIES
-from sources.metrics.measuring import measured
-from sources.metrics.samples import Measured, samples
+from sources.metrics.recording import recorded
+from sources.metrics.samples import Run, samples
 from sources.metrics.textfile import MetricsError, read, render, update
 from sources.status import SourceStatus, Status, corpus_of
 from tests.cli.conftest import Community
@@ -46,8 +46,8 @@ def status(*names: str, **more: object) -> Status:
     return replace(plain, **more)  # type: ignore[arg-type]
 
 
-def run(report: Report | None = None, found: Status | None = None, **more: object) -> Measured:
-    plain = Measured(Exit.FINE, 2 * HOUR_MS, 1.5, "1.0", is_whole=True, report=report, status=found)
+def run(report: Report | None = None, found: Status | None = None, **more: object) -> Run:
+    plain = Run(Exit.FINE, 2 * HOUR_MS, 1.5, "1.0", is_whole=True, report=report, status=found)
     return replace(plain, **more)  # type: ignore[arg-type]
 
 
@@ -218,9 +218,25 @@ def test_metrics_that_cannot_be_written_fail_no_refresh(community: Community) ->
     async def refresh() -> Report:
         return report("repo:a")
 
-    done = asyncio.run(measured(config, refresh, is_whole=True, on_trouble=told.append))
+    done = asyncio.run(recorded(config, refresh, is_whole=True, on_trouble=told.append))
     assert done == report("repo:a")
     assert "check [metrics] textfile" in str(told[0])
+
+
+def test_an_index_that_is_damaged_inside_fails_no_refresh(community: Community) -> None:
+    file = configured(community)
+    assert community.sources("refresh", "--quiet").return_value == 0
+    index = community.folder / "state" / "index.sqlite"
+    damaged = bytearray(index.read_bytes())
+    damaged[4096 * 2 :] = b"\x55" * (len(damaged) - 4096 * 2)
+    index.write_bytes(damaged)
+
+    async def refresh() -> Report:
+        return report("repo:handbook")
+
+    done = asyncio.run(recorded(load(community.config_file), refresh, is_whole=True, on_trouble=lambda error: None))
+    assert done == report("repo:handbook")
+    assert read(file)["sources_refresh_runs_total", ("fine",)] == 2
 
 
 @pytest.mark.parametrize(
@@ -242,7 +258,7 @@ def test_a_run_that_ends_by_an_error_is_counted_by_its_exit_code(
         raise error
 
     with pytest.raises(type(error)):
-        asyncio.run(measured(load(community.config_file), refresh, is_whole=True, on_trouble=lambda error: None))
+        asyncio.run(recorded(load(community.config_file), refresh, is_whole=True, on_trouble=lambda error: None))
     assert [key[1] for key, value in read(file).items() if key[0].endswith("runs_total") and value] == [(outcome,)]
 
 

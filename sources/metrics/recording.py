@@ -6,16 +6,17 @@ from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 
 from index.errors import SourcesError
+from index.store.driver import DatabaseError
 from ingest.report import Report
 from sources.cli.exits import DISK_TROUBLES, Exit, exit_of
 from sources.cli.report import exit_code
 from sources.config.model import Config
-from sources.metrics.samples import Measured, samples
+from sources.metrics.samples import Run, samples
 from sources.metrics.textfile import ensure_library, update
 from sources.status import Status, status
 
 
-async def measured(
+async def recorded(
     config: Config,
     run: Callable[[], Awaitable[Report]],
     *,
@@ -47,7 +48,7 @@ async def measured(
         raise
     finally:
         if code is not Exit.BUSY:
-            done = Measured(
+            done = Run(
                 exit=code,
                 ended_ms=now_ms(),
                 seconds=time.monotonic() - start,
@@ -66,5 +67,5 @@ async def _status(config: Config) -> Status | None:
     """None where the index cannot be read: what was last known of it stays."""
     try:
         return await status(config)
-    except SourcesError:
+    except (SourcesError, DatabaseError):
         return None
