@@ -34,7 +34,8 @@ def command(_invocation: Invocation, *, keep: bool, is_quick: bool) -> int:
     show = Show()
     with _folder() as folder:
         ended = Demo(Place(folder), show, is_quick=is_quick, keeps=keep).perform()
-    show.say(f"\nDone in {time.monotonic() - start_s:.0f} s; no process and no file was left behind.", "bold")
+    left = f"{folder} could not be removed whole" if folder.exists() else "no process and no file was left behind"
+    show.say(f"\nDone in {time.monotonic() - start_s:.0f} s; {left}.", "bold")
     return ended
 
 
