@@ -36,15 +36,15 @@ def page() -> str:
 
 
 def _command(one: Page) -> Iterator[str]:
-    yield f".SS {_text(one.usage)}"
+    yield f".SS {escaped(one.usage)}"
     for number, block in enumerate(one.blocks):
         if number:
             yield ".PP"
         if isinstance(block, str):
-            yield _text(block)
+            yield escaped(block)
         else:
             yield ".nf"
-            yield from map(_text, block)
+            yield from map(escaped, block)
             yield ".fi"
     yield from _terms((option.names, option.help) for option in one.options)
 
@@ -52,11 +52,11 @@ def _command(one: Page) -> Iterator[str]:
 def _terms(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
     for name, text in rows:
         yield ".TP"
-        yield f"\\fB{_text(name)}\\fR"
-        yield _text(text)
+        yield f"\\fB{escaped(name)}\\fR"
+        yield escaped(text)
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
     """Nothing in it is a request or an escape; what stands in backquotes is bold."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     text = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text)
