@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from index.engines.sqlite_words import LIMITS, Limits, WordRanking
+from index.engines.sqlite_common import LIMITS, Limits
+from index.engines.sqlite_words import WordRanking
 from index.errors import EngineError
 from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
 from index.store import vectors

@@ -232,10 +232,10 @@ async def sizes(connection: aiosqlite.Connection, chunks: Sequence[int]) -> dict
 
 
 async def passing(connection: aiosqlite.Connection, chunks: Sequence[int], scope: Scope) -> list[int]:
-    """Those of the chunks that the reader's filters let through, in the order given."""
-    condition, values = scope.condition("asked.value")
-    if condition == "TRUE":
+    """Those of the chunks in the ranges and keys of a scope that its predicate lets through, in the order given."""
+    if not scope.predicate:
         return list(chunks)
+    condition, values = scope.filtered("asked.value")
     rows = await connection.execute_fetchall(
         f"SELECT asked.value FROM json_each(?) AS asked WHERE {condition} ORDER BY asked.key", (dumps(chunks), *values)
     )

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from index.engines.sqlite import SqliteEngine
-from index.engines.sqlite_words import Limits
+from index.engines.sqlite_common import Limits
 from index.model import EVERYTHING, Audience, Kind, Query, Ranked, SourceId, Term
 from index.store import postings, scope
 from index.store.store import open_store
@@ -74,6 +74,20 @@ async def test_the_chunk_with_all_of_the_common_words_comes_first(tmp_path: Path
         bounded = await ask(SqliteEngine(store, KEYS, TIGHT), " ".join(COMMON))
     assert bounded[0].chunk == exact[0].chunk
     assert bounded[0].coverage == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("filters", [{}, {"kinds": frozenset({Kind.README})}])
+async def test_a_rare_word_of_one_chunk_costs_none_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filters: dict[str, object]
+) -> None:
+    monkeypatch.setattr(scope, "NARROW", 5)
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        await fill(Bench(store, None))
+        await Bench(store, None).put(page("rare", "zebra"))
+        exact = await ask(SqliteEngine(store, KEYS, EXACT), "server zebra disk", **filters)
+        bounded = await ask(SqliteEngine(store, KEYS, TIGHT), "server zebra disk", **filters)
+    assert len(bounded) == len(exact) == 10
+    assert filters or bounded[0].chunk == exact[0].chunk
 
 
 @pytest.mark.parametrize(

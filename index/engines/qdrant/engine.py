@@ -18,12 +18,12 @@ from index.engines.qdrant.cluster import Cluster
 from index.engines.qdrant.label import Label, check_readable, read_label
 from index.engines.qdrant.layout import DENSE, WORDS
 from index.engines.qdrant.points import SHOWN, row, stored_chunk
-from index.engines.qdrant.weights import PART_WEIGHT, Asked, Sparse, asked_word, of_question
+from index.engines.qdrant.weights import Asked, Sparse, asked_word, of_question
 from index.errors import EngineError
 from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
 from index.store.reading import StoredChunk
 from index.store.vectors import cosine, quantise
-from index.text.bm25 import idf
+from index.text.bm25 import PART_WEIGHT, idf
 from index.text.fold import tokens
 from index.text.words import Keys
 

@@ -10,16 +10,12 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-from index.text.bm25 import K1, B
+from index.text.bm25 import K1, TITLE_WEIGHT, B
 from index.text.fold import tokens, words
 from index.text.words import Keys
 
-TITLE_WEIGHT: Final = 4.0
-"""What a word counts more in title, headings and path."""
 EXACT_WEIGHT: Final = 0.5
-"""What a word counts where it stands as typed, beside 1 for its key."""
-PART_WEIGHT: Final = 0.5
-"""What counts a word that only contains the one typed."""
+"""What a word counts where it stands as typed, beside 1 for its key: a dimension of its own, which saturates apart."""
 MEAN_WORDS: Final = 150.0
 """A chunk of so many words is neither long nor short. Fixed: a mean of all chunks would tell of hidden ones."""
 

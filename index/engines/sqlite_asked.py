@@ -1,0 +1,94 @@
+"""What is asked of the index in words: words with what stands for each, and what a hit must and must not have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from index.store.postings import Postings, quoted
+from index.store.scope import Scope
+from index.text.bm25 import TITLE_WEIGHT
+
+EXACT_WEIGHT: Final = 1.0
+"""What a word counts where it stands as typed, beside 1 for its key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is looked for of a word: its token in title and body, and keys, any of which stands for it."""
+
+    token: str | None
+    keys: tuple[str, ...]
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        return self.keys if self.token is None else (self.token, *self.keys)
+
+    @property
+    def expression(self) -> str:
+        """For FTS5. Whatever is stored as typed is stored under a key as well, if it has one."""
+        column, found = ("keys", self.keys) if self.keys else ("{title body}", self.tokens)
+        return f"({column} : ({' OR '.join(map(quoted, found))}))"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the question as typed, and the postings behind it: at least so many, where that is above the budget."""
+
+    text: str
+    sought: tuple[Sought, ...]
+    frequency: int
+
+    @property
+    def expression(self) -> str:
+        return f"({' OR '.join(one.expression for one in self.sought)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """For each phrase of the query the chunks that have it, and for each excluded term those that must not be shown."""
+
+    phrases: tuple[str, ...]
+    demanded: tuple[frozenset[int], ...]
+    unwanted: tuple[str, ...]
+    excluded: tuple[frozenset[int], ...]
+
+    @property
+    def without(self) -> str:
+        """For FTS5, behind another expression: it takes away whatever is excluded."""
+        return "".join(f" NOT ({{title body}} : {quoted(phrase)})" for phrase in self.unwanted)
+
+    def allow(self, key: int) -> bool:
+        return all(key in found for found in self.demanded) and not any(key in found for found in self.excluded)
+
+    def allowed(self, scored: dict[int, float], scope: Scope) -> dict[int, float]:
+        """Those of the chunks that may be shown, as far as that is known without asking the predicate of the scope."""
+        if self.demanded or self.excluded:
+            scored = {key: score for key, score in scored.items() if self.allow(key)}
+        if scope.keys is not None or scope.ranges is not None:
+            scored = {key: score for key, score in scored.items() if scope.may_hold(key)}
+        return scored
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one ranking is about: `wanted` places, a few more than are asked for."""
+
+    demands: Demands
+    chunks: int
+    mean_size: float
+    wanted: int
+
+
+def frequency_of(sought: Sought, cache: Mapping[str, Postings]) -> dict[int, float]:
+    """One frequency for a word in all its forms: judged apart, a rare form of a common word would pass for rare."""
+    found: dict[int, float] = {}
+    for key in sought.keys:
+        for chunk, count in cache[key].keys.items():
+            found[chunk] = max(found.get(chunk, 0.0), float(count))
+    if sought.token is not None:
+        as_typed = cache[sought.token]
+        for chunk, count in as_typed.body.items():
+            found[chunk] = found.get(chunk, 0.0) + EXACT_WEIGHT * count
+        for chunk, count in as_typed.title.items():
+            found[chunk] = found.get(chunk, 0.0) + EXACT_WEIGHT * TITLE_WEIGHT * count
+    return found
