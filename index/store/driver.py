@@ -49,6 +49,12 @@ BUSY_TIMEOUT_MS: Final = 10_000
 CACHED_STATEMENTS: Final = 64
 
 
+def is_damage(error: Exception) -> bool:
+    """Whether SQLite could not make sense of the file, or the disk not give it: nobody's mistake in a statement."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (_sqlite3.SQLITE_CORRUPT, _sqlite3.SQLITE_NOTADB, _sqlite3.SQLITE_IOERR)
+
+
 def version_info() -> tuple[int, int, int]:
     """Of the SQLite library in use."""
     return _sqlite3.sqlite_version_info

@@ -16,7 +16,7 @@ import aiosqlite
 from index.errors import ReindexNeededError, StoreError
 from index.model import NO_EMBEDDER, Corpus, Cursor, Fingerprint, SourceId, corpus_of
 from index.store import erase, forges, outgoing, pages
-from index.store.driver import DatabaseError, open_file
+from index.store.driver import DatabaseError, is_damage, open_file
 from index.store.erase import Traces, Wiped
 from index.store.schema import STEPS
 
@@ -144,7 +144,7 @@ class Store:
         try:
             await self.connection.execute("BEGIN IMMEDIATE")
         except DatabaseError as error:
-            raise StoreError(f"{self.name}: cannot be written to: {error}") from error
+            raise StoreError(f"{self.name}: cannot be written to: {error}{_remedy(error)}") from error
         was_bulk = self._traces is not None and self._traces.is_bulk
         try:
             if self._traces is not None and not self._traces.is_owed:
@@ -157,7 +157,7 @@ class Store:
             if self._traces is not None:
                 self._traces.is_bulk = was_bulk
             if isinstance(error, DatabaseError):
-                raise StoreError(f"{self.name}: nothing was written: {error}") from error
+                raise StoreError(f"{self.name}: nothing was written: {error}{_remedy(error)}") from error
             raise
         if self._traces is not None:
             self._traces.is_owed = True
@@ -262,4 +262,24 @@ async def open_store(path: Path, *, is_writer: bool) -> AsyncIterator[Store]:
                     raise StoreError(message)
             except DatabaseError as error:
                 raise StoreError(f"{path.name}: cannot be used: {error} (delete it; it is built again)") from error
-            yield Store(connection, path.name, traces)
+            try:
+                yield Store(connection, path.name, traces)
+            except DatabaseError as error:
+                if not is_damage(error):
+                    raise
+                remedy = "look with `sources verify`, or delete it: it is built again"
+                raise StoreError(f"{path.name}: cannot be read: {error} ({remedy})") from error
+
+
+_REMEDIES: Final = {
+    "SQLITE_FULL": "make room on its disk",
+    "SQLITE_IOERR": "look at its disk: the system's log says more",
+    "SQLITE_READONLY": "run as the user that owns it and its folder",
+    "SQLITE_BUSY": "wait until the program that holds it is done",
+}
+
+
+def _remedy(error: DatabaseError) -> str:
+    """In brackets behind what SQLite says; empty for what only we can have caused."""
+    name = getattr(error, "sqlite_errorname", "")  # with what is behind the second underscore, `SQLITE_IOERR_WRITE`
+    return next((f" ({remedy})" for known, remedy in _REMEDIES.items() if name.startswith(known)), "")

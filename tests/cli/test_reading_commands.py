@@ -146,3 +146,13 @@ def test_hostile_text_gives_the_terminal_no_orders(indexed: Community) -> None:
     for arguments in (["get", "handbook", "hostile.txt"], ["grep", "needle"]):
         assert "\x1b" not in indexed.sources(*arguments).output
         assert "\u202e" not in indexed.sources(*arguments).output
+
+
+@pytest.mark.parametrize("command", [("status",), ("search", "signing key"), ("toc",), ("rooms",), ("audit",)])
+def test_a_damaged_index_is_told_in_one_line_with_what_to_do(indexed: Community, command: tuple[str, ...]) -> None:
+    """Its first pages are sound, as after a disk that lost some writes."""
+    file = indexed.folder / "state" / "index.sqlite"
+    sound, damaged = file.read_bytes()[:8192], len(file.read_bytes()) - 8192
+    file.write_bytes(sound + b"\x55" * damaged)
+    with pytest.raises(StoreError, match=r"index\.sqlite: cannot be read: .* \(look with `sources verify`"):
+        indexed.sources(*command)
