@@ -98,7 +98,8 @@ async def give(config: Config, credentials: Credentials, record: PurgeRecord) ->
         if not done:
             raise StoreError(f"{store.name}: the order was written down and is not known (run `sources verify`)")
         copy = await opened.enter_async_context(open_copy(config, credentials))
-        delivered = None if copy is None else await copy.deliver(store)
+        is_built = await store.fingerprint() is not None
+        delivered = await copy.deliver(store) if copy is not None and is_built else None
         wiped = await store.wipe()
     fault = "" if delivered is None else delivered.fault or ""
     is_erased = wiped.is_done and not fault

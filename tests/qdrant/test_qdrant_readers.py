@@ -33,7 +33,7 @@ from index.text.words import Keys
 from sources.app import open_index, open_searcher
 from sources.copying import open_copy
 from tests.qdrant.conftest import Place
-from tests.qdrant.server import Fault
+from tests.qdrant.server import Fault, Request
 
 ROOM, CLOSED = RoomId("!talk:example.org"), RoomId("!board:example.org")
 
@@ -121,6 +121,41 @@ async def test_a_bot_sees_rooms_quotes_and_changes_through_the_cluster(place: Pl
         assert await opened.state() != before
         assert await opened.missing([quote]) == {quote}
     assert "token-of-sync" not in json.dumps(place.server.points("sources-records"))
+
+
+def change_label(place: Place, **fields: object) -> None:
+    label = place.server.client.get_collection("sources").config.metadata or {}
+    place.server.client.update_collection("sources", metadata=label | fields)
+
+
+async def test_a_collection_that_is_being_filled_answers_nobody_and_withdraws_nothing(place: Place) -> None:
+    await place.refresh()
+    said = window(ROOM, "$1", "the mail relay is slow")
+    await say(place, said)
+    quote = Quote(said.source, said.chunks[0].id, EventId("$1"))
+    async with library(place) as opened:
+        assert await opened.missing([quote]) == frozenset()
+        change_label(place, is_filling=True)
+        place.server.client.delete("sources", list(place.server.points("sources")))
+        with pytest.raises(EngineError, match="is being filled and not whole yet"):
+            await opened.missing([quote])
+        with pytest.raises(EngineError, match="is being filled and not whole yet"):
+            await opened.search("relay", Audience(), limit=10, skip=0, now_ms=2_000)
+
+
+async def test_a_collection_made_anew_amid_a_question_gives_no_answer(place: Place) -> None:
+    await place.refresh()
+    async with open_searcher(place.config(state="nowhere"), place.credentials) as searcher:
+        answer = place.server.answer
+
+        def made_anew(request: Request) -> tuple[int, object]:
+            if request.path == "/collections/sources/points":
+                change_label(place, made="anew")
+            return answer(request)
+
+        place.server.answer = made_anew  # type: ignore[method-assign]
+        with pytest.raises(EngineError, match="made anew"):
+            await searcher.search(["borg"])
 
 
 async def test_what_an_audience_may_not_see_never_leaves_the_cluster(place: Place) -> None:
