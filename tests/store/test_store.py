@@ -112,6 +112,15 @@ async def test_a_transaction_that_fails_leaves_rows_and_cursor(store: Store, doc
     assert [source.position for source in await store.sources()] == ["first"]
 
 
+async def test_a_full_disk_is_told_with_what_to_do(store: Store, document: Callable[..., Document]) -> None:
+    await put(store, document("a.md", "before"))
+    [(pages,)] = await rows(store, "PRAGMA page_count")
+    await rows(store, f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreError, match=r"nothing was written: database or disk is full \(make room on its disk\)$"):
+        await put(store, document("b.md", *(f"word{n} " * 500 for n in range(50))))
+    assert await rows(store, "SELECT path FROM document") == [("a.md",)]
+
+
 async def test_deleted_text_is_in_no_byte_of_file_and_log(
     tmp_path: Path, store: Store, document: Callable[..., Document]
 ) -> None:
