@@ -44,7 +44,7 @@ format: $(STAMP)  ## let ruff write the format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-docs:  ## build the site of docs/ into build/site (needs mkdocs-material: pip install '.[docs]')
+docs:  ## build the site of docs/ into build/site (needs pip install -c constraints.txt '.[docs]')
 	@mkdocs build --strict
 
 types: $(STAMP)  ## mypy --strict

@@ -7,6 +7,7 @@ import sys
 import tomllib
 from fnmatch import fnmatch
 from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +69,15 @@ def test_the_source_archive_names_only_what_is_there() -> None:
             assert [name for name in words if not (ROOT / name).is_file()] == []
         elif command in ("recursive-include", "prune"):
             assert (ROOT / words[0]).is_dir(), line
+
+
+def test_every_declared_library_is_pinned_and_nothing_else_is_said_there() -> None:
+    pins = (ROOT / "constraints.txt").read_text().splitlines()
+    assert [line for line in pins if not re.fullmatch(r"[A-Za-z0-9_.-]+==[0-9][A-Za-z0-9.+!]*", line)] == []
+    project = PROJECT["project"]
+    listed = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    declared = {re.split(r"[<>=\[]", one)[0].lower().replace("_", "-") for one in listed}
+    assert declared - {line.partition("==")[0].lower().replace("_", "-") for line in pins} == set()
 
 
 def test_every_extra_that_the_texts_name_exists() -> None:
