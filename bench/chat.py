@@ -1,7 +1,7 @@
 """What chat costs: first reading at several sizes, a refresh in which nothing happened, and one hundred new messages.
 
-    python -m bench.chat --eval ../shared/eval [--sizes 10000 100000 1000000] [--rooms 10 300] [--runs 5]
-    python -m bench.chat --eval ../shared/eval --synapse 3000
+    python -m bench.chat --eval EVAL [--sizes 10000 100000 1000000] [--rooms 10 300] [--runs 5]
+    python -m bench.chat --eval EVAL --synapse 3000
 
 Each refresh is the program's own command in a process of its own, without embedding, against the recorded homeserver
 of `bench.recorded`, which runs in another process: peaks are the refresh's alone. `cpu` beside the seconds says how

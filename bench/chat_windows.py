@@ -1,6 +1,6 @@
 """How large should a window of chat be? Cuts the chat test set with several bounds and scores plain lexical search.
 
-    python -m bench.chat_windows --eval ../shared/eval [--bytes 600 1000 1500] [--gap-minutes 60] [--phases 3]
+    python -m bench.chat_windows --eval EVAL [--bytes 600 1000 1500] [--gap-minutes 60] [--phases 3]
 
 Words and stems go into an FTS5 table of their own: the answer is about windows, not about the ranking of the program.
 One size cuts a room at places of pure chance, so each is measured several times, with a first window of another

@@ -1,6 +1,6 @@
 """How good is the search? Builds the index of an evaluation set as a host would, asks its questions, prints the scores.
 
-    python -m bench.quality --eval ../shared/eval --state DIR [docs headers czech chat] [--set NAME=VALUE ...]
+    python -m bench.quality --eval EVAL --state DIR [docs headers czech chat] [--set NAME=VALUE ...]
 
 Documents become git repositories and are refreshed from them; rooms are cut into windows by the code that cuts those of
 a homeserver. The index stays in `--state`, so a second run embeds only what changed. Every question is asked three

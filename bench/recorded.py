@@ -1,6 +1,6 @@
 """A recorded homeserver: rooms of the chat test set, repeated to a wanted number of messages, served as Synapse would.
 
-    python -m bench.recorded --eval ../shared/eval --messages 100000 [--rooms 300] --lines FILE
+    python -m bench.recorded --eval EVAL --messages 100000 [--rooms 300] --lines FILE
 
 It answers what a refresh asks, from a file of lines and a table of where each begins, so that a million messages
 cost it little memory and an answer little time: what is measured against it is the refresh. The first line on
