@@ -7,13 +7,16 @@ import pytest
 
 from index.engines.qdrant.cluster import open_cluster
 from index.engines.qdrant.comparison import compare
+from index.engines.qdrant.delivery import deliver
 from index.engines.qdrant.settings import QdrantSettings
-from index.errors import ConfigError, StoreError
+from index.errors import ConfigError, EngineError, StoreError
+from index.model import SourceId
 from index.store import vectors
 from sources.migrating import to_qdrant, to_sqlite
 from tests.qdrant.conftest import Place
-from tests.qdrant.server import Fault
+from tests.qdrant.server import Fault, Request
 
+WIKI = SourceId("notes:wiki")
 ROWS = {
     "documents": "SELECT id, kind, title, path, room, revision, first_ms, last_ms, has_link, payload FROM document"
     " ORDER BY id",
@@ -81,18 +84,21 @@ async def test_a_point_that_is_missing_extra_or_other_is_found_and_mended(place:
     for number in range(20):
         place.write(f"{number}.md", f"# Page {number}\n\nWords of page {number}.\n")
     await place.refresh()
-    first, second, third, *_ = sorted(place.server.points("sources"))
+    first, second, third, fourth, *_ = sorted(place.server.points("sources"))
     client = place.server.client
     client.delete("sources", [first])
     client.set_payload("sources", {"digest": "00"}, [second])
     client.set_payload("sources", {"title": "another"}, [third])
+    client.set_payload("sources", {"is_hidden": 1}, [fourth])
     stranger, _ = client.scroll("sources", limit=1, with_payload=True, with_vectors=True)
     [found] = stranger
     client.upsert("sources", [type_of_point(9, found)])
     async with place.store() as store, open_cluster(QdrantSettings(place.server.url)) as cluster:
         seen = await compare(store, cluster, Random())
+        unsampled = await compare(store, cluster, Random(), sample=0)
     assert (seen.missing, seen.extra) == ((first,), (9,))
-    assert set(seen.unlike) == {second, third}
+    assert set(seen.unlike) == {second, third, fourth}
+    assert set(unsampled.unlike) == {second, fourth}
     assert (await to_qdrant(place.config(), place.credentials, Random(), quiet)).is_equal
 
 
@@ -100,6 +106,38 @@ def type_of_point(identity: int, like: object) -> object:
     from qdrant_client import models
 
     return models.PointStruct(id=identity, vector=like.vector, payload=like.payload)  # type: ignore[attr-defined]
+
+
+async def test_a_collection_that_is_written_to_while_it_is_read_is_not_taken_over(place: Place) -> None:
+    await place.refresh()
+    label = place.server.client.get_collection("sources").config.metadata or {}
+    answer = place.server.answer
+
+    def written_to(request: Request) -> tuple[int, object]:
+        if request.path == "/collections/sources/points":
+            begun = label | {"begun": int(label["begun"]) + 1}
+            place.server.client.update_collection("sources", metadata=begun)
+        return answer(request)
+
+    place.server.answer = written_to  # type: ignore[method-assign]
+    with pytest.raises(EngineError, match="was written to while it was read"):
+        await to_sqlite(place.config(state="back"), place.credentials, Random(), quiet)
+    with pytest.raises(StoreError, match="was begun from a collection that was written to since"):
+        await to_sqlite(place.config(state="back"), place.credentials, Random(), quiet)
+    assert (place.server.client.get_collection("sources").config.metadata or {})["writer"] == label["writer"]
+
+
+async def test_a_file_from_a_delivery_that_was_stopped_shows_nothing_that_it_holds_to_be_hidden(place: Place) -> None:
+    await place.refresh()
+    async with place.store() as store, store.transaction():
+        await store.hide(WIKI, is_hidden=True)
+    async with place.store() as store, open_cluster(QdrantSettings(place.server.url)) as cluster:
+        await deliver(store, cluster)
+    place.server.client.set_payload("sources", {"is_hidden": 0}, sorted(place.server.points("sources")))
+    await to_sqlite(place.config(state="back"), place.credentials, Random(), quiet)
+    async with place.store("back") as store, open_cluster(QdrantSettings(place.server.url)) as cluster:
+        await deliver(store, cluster)
+    assert {one["payload"]["is_hidden"] for one in place.server.points("sources").values()} == {1}
 
 
 async def test_a_file_that_holds_an_index_is_not_written_over(place: Place) -> None:

@@ -1,4 +1,5 @@
-"""The collection held against the index file: every chunk by id and digest, and a sample in every field and vector.
+"""The collection held against the index file: every chunk by id, digest, source and whether it is hidden, and a sample
+in every field and vector.
 
 Both sides are read in the order of their ids, a page at a time, so no index is too large for it.
 """
@@ -25,7 +26,7 @@ SAMPLE: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Ids, the first thousand of each kind; `unlike` are those of the sample or with another digest."""
+    """Ids, the first thousand of each kind; `unlike` are those that say something else, of the sample in any field."""
 
     chunks: int  # in the file
     points: int  # in the cluster
@@ -51,13 +52,13 @@ class _Found:
 
 
 async def compare(store: Store, cluster: Cluster, draw: Random, *, sample: int = SAMPLE) -> Comparison:
-    """Reads all ids and digests of both sides. The caller holds the write lock."""
+    """Reads all ids and what is compared of both sides. The caller holds the write lock."""
     found = _Found()
     chunks = points = 0
     drawn: list[ChunkId] = []
     told = _points(cluster)
     point = await anext(told, None)
-    async for identity, digest in _chunks(store):
+    async for identity, said in _chunks(store):
         chunks += 1
         while point is not None and point[0] < identity:
             points += 1
@@ -67,7 +68,7 @@ async def compare(store: Store, cluster: Cluster, draw: Random, *, sample: int =
             found.note(found.missing, identity)
             continue
         points += 1
-        if point[1] != digest:
+        if point[1] != said:
             found.note(found.unlike, identity)
         _keep(drawn, identity, chunks, sample, draw)
         point = await anext(told, None)
@@ -89,21 +90,28 @@ def _keep(drawn: list[ChunkId], identity: ChunkId, seen: int, sample: int, draw:
         drawn[place] = identity
 
 
-async def _chunks(store: Store) -> AsyncIterator[tuple[ChunkId, str]]:
+Said = tuple[object, ...]
+"""What is compared of every chunk, in the order of `_COMPARED`."""
+_COMPARED: Final = ("digest", "source_key", "source", "is_hidden")
+
+
+async def _chunks(store: Store) -> AsyncIterator[tuple[ChunkId, Said]]:
+    sources = {source.key: (source.key, source.id, int(source.is_hidden)) for source in await store.sources()}
     after = -1
     while rows := list(
         await store.connection.execute_fetchall(
-            "SELECT id, digest FROM chunk WHERE id > ? ORDER BY id LIMIT ?", (after, PAGE)
+            "SELECT id, digest, chunk_key >> 32 FROM chunk WHERE id > ? ORDER BY id LIMIT ?", (after, PAGE)
         )
     ):
         after = rows[-1][0]
-        for identity, digest in rows:
-            yield ChunkId(identity), bytes(digest).hex()
+        for identity, digest, source_key in rows:
+            yield ChunkId(identity), (bytes(digest).hex(), *sources[source_key])
 
 
-async def _points(cluster: Cluster) -> AsyncIterator[tuple[ChunkId, str]]:
-    async for record in scroll(cluster, ["digest"]):
-        yield ChunkId(int(record.id)), str((record.payload or {}).get("digest"))
+async def _points(cluster: Cluster) -> AsyncIterator[tuple[ChunkId, Said]]:
+    async for record in scroll(cluster, _COMPARED):
+        payload = record.payload or {}
+        yield ChunkId(int(record.id)), tuple(payload.get(name) for name in _COMPARED)
 
 
 async def scroll(cluster: Cluster, fields: Sequence[str]) -> AsyncIterator[Record]:
