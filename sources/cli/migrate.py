@@ -48,7 +48,7 @@ def told(done: Migration) -> str:
     else:
         lines.append(
             f"They differ: {done.missing:,} missing in the cluster, {done.extra:,} too many, {done.unlike:,} unlike"
-            " (run it again; if that does not help, drop the collection)"
+            " (to qdrant: run it again; to sqlite: `sources refresh` reads all sources and mends both)"
         )
     return "\n".join(lines)
 

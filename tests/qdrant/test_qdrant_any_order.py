@@ -166,6 +166,20 @@ async def copied(tmp_path: Path) -> AsyncIterator[Copied]:
 DOCS, OPS, PLANS = NAMES
 
 
+async def test_every_change_is_acknowledged_and_in_small_batches(copied: Copied) -> None:
+    texts = [f"words {number}" for number in range(300)]
+    await copied.put(DOCS, *texts)
+    await copied.deliver()
+    await copied.put(DOCS, *texts[1:])
+    await copied.deliver()
+    upserts = [one for one in copied.server.asked("/sources/points") if one.method == "PUT"]
+    assert {one.query["wait"] for one in upserts} == {"true"}
+    assert max(len(one.body["points"]) for one in upserts) == 250
+    [deletion] = copied.server.asked("/points/delete")
+    assert (deletion.query["wait"], deletion.query["ordering"]) == ("true", "strong")
+    assert len(copied.server.points("sources")) == 299
+
+
 async def test_points_of_a_renamed_source_go_by_its_new_name(copied: Copied) -> None:
     await copied.put(DOCS, "of the first")
     await copied.deliver()

@@ -2,12 +2,9 @@
 
 import asyncio
 import json
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 from qdrant_client import models
 
 from index.engines.qdrant import records
@@ -19,12 +16,12 @@ from index.engines.qdrant.layout import INDEXES
 from index.engines.qdrant.settings import QdrantSettings
 from index.errors import ConfigError, CredentialError, EngineError
 from index.model import EVERYTHING, Filters, Query, Vector
-from index.store import documents, outgoing
+from index.store import documents
 from index.store.store import open_store
 from index.text.searchable import searchable
 from sources.cli.exits import Exit, exit_of
 from tests.contract.conftest import KEYS, fingerprint
-from tests.contract.test_engine import DOCS, OPS, page
+from tests.contract.test_engine import DOCS, page
 from tests.qdrant.conftest import Place
 from tests.qdrant.server import Fault, serving
 
@@ -44,20 +41,6 @@ async def test_the_collection_is_made_frugal_labelled_and_with_an_index_for_ever
     assert made["metadata"]["program"] == "sources"
     assert made["metadata"]["fingerprint"]["embedder"] == "hashing-16"
     assert {one.body["field_name"] for one in place.server.asked("/sources/index")} == set(INDEXES)
-
-
-async def test_every_change_is_acknowledged_and_in_small_batches(place: Place) -> None:
-    for number in range(300):
-        place.write(f"{number}.md", f"# Page {number}\n\nWords of page {number}.\n")
-    await place.refresh()
-    (place.notes / "0.md").unlink()
-    await place.refresh()
-    upserts = [one for one in place.server.asked("/points") if one.method == "PUT"]
-    assert {one.query["wait"] for one in upserts} == {"true"}
-    assert max(len(one.body["points"]) for one in upserts) == 250
-    [deletion] = place.server.asked("/points/delete")
-    assert (deletion.query["wait"], deletion.query["ordering"]) == ("true", "strong")
-    assert len(place.server.points("sources")) == 301
 
 
 async def test_nothing_new_sends_nothing(place: Place) -> None:
@@ -233,56 +216,6 @@ async def test_killed_between_upsert_and_cursor_it_ends_with_the_same_collection
     told = place.server.points("sources")
     assert "Sunday" not in json.dumps(told)
     assert told == await place.fresh_points()
-
-
-STEP = st.tuples(st.sampled_from(["put", "remove", "hide", "forget"]), st.integers(0, 3), st.integers(0, 9))
-
-
-@settings(
-    max_examples=3,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(steps=st.lists(STEP, min_size=2, max_size=5), deaf=st.lists(st.integers(0, 6), max_size=4), data=st.data())
-async def test_whatever_fails_and_whenever_the_last_delivery_ends_with_the_index(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, int]], deaf: list[int], data: st.DataObject
-) -> None:
-    with serving() as server:
-        once = QdrantSettings(server.url, write_tries=1)
-        async with open_store(tmp_path_factory.mktemp("told") / "index.sqlite", is_writer=True) as store:
-            async with store.transaction():
-                await store.save_fingerprint(fingerprint(0))
-            for what, which, number in steps:
-                source = (DOCS, OPS)[which % 2]
-                one = page(f"{which}", f"text {number}", f"word {which}", source=source)
-                async with store.transaction():
-                    key = await store.register(source, label=f"label {number % 3}", is_public=True)
-                    if what == "put":
-                        items = searchable(one, KEYS.document_keys)
-                        await documents.put(store.connection, key, one, items, salt="s")
-                    elif what == "hide":
-                        await store.hide(source, is_hidden=number % 2 == 0)
-                    else:
-                        gone = await documents.document_ids(store.connection, source)
-                        await documents.remove(store.connection, [one.id] if what == "remove" else gone)
-                        if what == "forget":
-                            await store.forget(source)
-                pieces = ["points", "delete", "payload", "PATCH", "PUT", "records", "retrieve"]
-                fault = st.sampled_from([Fault.DEAF, Fault.BROKEN])
-                server.faults = [(pieces[piece], data.draw(fault)) for piece in deaf]
-                async with open_cluster(once) as cluster:
-                    with suppress(EngineError):
-                        await deliver(store, cluster)
-            server.faults = []
-            async with open_cluster(once) as cluster:
-                await deliver(store, cluster)
-            async with open_cluster(QdrantSettings(server.url, collection="fresh")) as cluster:
-                assert await outgoing.waiting(store.connection) == 0
-                async with store.transaction():
-                    await store.set_value(outgoing.WRITER, "")
-                await deliver(store, cluster)
-        assert server.points("sources") == server.points("fresh")
-        assert server.points("sources-records") == server.points("fresh-records")
 
 
 async def test_a_vector_of_another_length_is_refused_in_words(place: Place) -> None:

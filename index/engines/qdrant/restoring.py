@@ -77,7 +77,10 @@ async def restore(
             for document, parts in found:
                 if await _is_there(store, document):
                     continue
-                key = keys[document.source]
+                key = keys.get(document.source)
+                if key is None:
+                    what = f"{cluster.name}: chunks of {document.source} are there, and its record is not"
+                    raise EngineError(f"{what} (are both collections of the same time?)")
                 items = [_as_digested(item, parts, made_with) for item in searchable(document, document_keys)]
                 await documents.put(store.connection, key, document, items, salt=made_with)
                 await _put_vectors(store, parts)
