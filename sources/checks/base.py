@@ -42,3 +42,8 @@ def failure(name: str, error: SourcesError) -> Finding:
     if detail.startswith(name):  # the row says it already
         detail = detail.partition(": ")[2] or detail
     return Finding(name, Verdict.FAIL, detail, remedy)
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 room`, `2,000 rooms`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

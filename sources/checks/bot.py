@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from index.errors import SourcesError
 from index.model import RoomId, UserId
-from sources.checks.base import Finding, Verdict, failure
+from sources.checks.base import Finding, Verdict, counted, failure
 from sources.config.chat_tables import Bot
 from sources.config.model import Config
 from sources.credentials import Credentials
@@ -41,9 +41,8 @@ def _findings(bot: Bot, joined: frozenset[RoomId], rooms: dict[str, RoomId | Non
     if not bot.room and not bot.direct:
         yield Finding("bot", Verdict.WARN, f"{bot.user} answers nowhere", "add [[bot.room]], or direct = true")
     else:
-        yield Finding(
-            "bot", Verdict.OK, f"{bot.user} answers in {sum(room in joined for room in rooms.values())} rooms"
-        )
+        answers = sum(room in joined for room in rooms.values())
+        yield Finding("bot", Verdict.OK, f"{bot.user} answers in {counted(answers, 'room')}")
     for name, room in rooms.items():
         if room is None:
             yield Finding(f"bot {name}", Verdict.WARN, "leads to no room now", "correct it, or write the room's id")

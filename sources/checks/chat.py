@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from index.errors import SourcesError
 from index.model import UserId
-from sources.checks.base import Finding, Verdict, failure
+from sources.checks.base import Finding, Verdict, counted, failure
 from sources.config.model import Config
 from sources.credentials import Credentials
 
@@ -30,7 +30,7 @@ async def probe(config: Config, credentials: Credentials) -> Sequence[Finding]:
 
 def _findings(user: str, joined: int, ignored: int, unresolved: Sequence[str]) -> Iterator[Finding]:
     if joined:
-        yield Finding("chat", Verdict.OK, f"{user} is in {joined} rooms")
+        yield Finding("chat", Verdict.OK, f"{user} is in {counted(joined, 'room')}")
     else:
         remedy = "let it join, see docs/chat.md or `sources roster`"
         yield Finding("chat", Verdict.WARN, f"{user} is in no room", remedy)

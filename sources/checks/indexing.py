@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from index.errors import ReindexNeededError, SourcesError, StoreError
 from index.store.store import open_store
 from sources.app import embedder_of, fingerprint
-from sources.checks.base import Finding, Verdict, failure
+from sources.checks.base import Finding, Verdict, counted, failure
 from sources.config.model import Config
 from sources.config.settings import embed_settings
 from sources.credentials import Credentials
@@ -35,7 +35,9 @@ async def probe(config: Config, credentials: Credentials) -> Sequence[Finding]:
 
 def _row(found: Status) -> Finding:
     documents = sum(one.documents for one in found.sources)
-    detail = f"{documents:,} documents of {len(found.sources)} sources, {found.size_bytes / 1e6:,.1f} MB"
+    detail = (
+        f"{counted(documents, 'document')} of {counted(len(found.sources), 'source')}, {found.size_bytes / 1e6:,.1f} MB"
+    )
     if found.pending:
         return Finding(_NAME, Verdict.WARN, f"{detail}, {found.pending:,} vectors pending", "run `sources refresh`")
     return Finding(_NAME, Verdict.OK, detail)

@@ -6,7 +6,7 @@ A problem is one line: file, key, what is wrong, what to write instead. Tables o
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,16 +19,16 @@ PLACES: Final = (Path("sources.toml"), Path("/etc/sources/sources.toml"))
 _MAX_BYTES: Final = 1 << 20
 
 
-def find(given: Path | None, environment: Mapping[str, str] = os.environ) -> Path:
-    """The file to read: the one given, else `$SOURCES_CONFIG`, else the first of `PLACES` that is there."""
+def find(given: Path | None, environment: Mapping[str, str] = os.environ, places: Sequence[Path] = PLACES) -> Path:
+    """The file to read: the one given, else `$SOURCES_CONFIG`, else the first of `places` that is there."""
     if given is not None:
         return given
     if named := environment.get("SOURCES_CONFIG"):
         return Path(named)
-    for place in PLACES:
+    for place in places:
         if place.exists():
             return place
-    tried = " and ".join(str(place) for place in PLACES)
+    tried = " nor ".join(str(place) for place in places)
     raise ConfigError(
         f"no configuration: neither {tried} is there (copy sources.example.toml to one of them, or name a file "
         "with --config)"

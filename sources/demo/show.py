@@ -57,7 +57,9 @@ class Show:
 
     def file(self, text: str) -> None:
         if self.is_terminal:
-            self.console.print(Padding(Syntax(text, "toml", background_color="default"), (0, 0, 0, 2)))
+            self.console.print(
+                Padding(Syntax(text, "toml", theme="ansi_light", background_color="default"), (0, 0, 0, 2))
+            )
         else:
             self.console.print(Padding(Text(text), (0, 0, 0, 2)))
 

@@ -17,7 +17,7 @@ async def test_check_tells_where_the_bot_can_answer(town: Town, alice: Person) -
     assert [one.verdict for one in await probe(town.config, town.credentials)] == [Verdict.WARN]
     town.permit({room: ["here"], absent: ["here"], "#nowhere:hs.test": ["here"]})
     found = {one.name: one for one in await probe(town.config, town.credentials)}
-    assert "answers in 1 rooms" in found["bot"].detail
+    assert "answers in 1 room" in found["bot"].detail
     assert "not in that room" in found[f"bot {absent}"].detail and "no room" in found["bot #nowhere:hs.test"].detail
     town.give_token("matrix-bot-token", alice.token)
     assert [one.verdict for one in await probe(town.config, town.credentials)] == [Verdict.FAIL]

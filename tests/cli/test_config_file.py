@@ -212,6 +212,8 @@ def test_the_file_is_the_given_one_then_the_named_one_then_a_usual_place(
     assert find(Path("a.toml"), {"SOURCES_CONFIG": "b.toml"}) == Path("a.toml")
     assert find(None, {"SOURCES_CONFIG": "b.toml"}) == Path("b.toml")
     assert find(None, {}) == Path("sources.toml")
+    with pytest.raises(ConfigError, match=r"neither a\.toml nor b\.toml is there \(copy sources\.example\.toml"):
+        find(None, {}, (Path("a.toml"), Path("b.toml")))
 
 
 @given(st.integers(0, 2**40))
