@@ -115,6 +115,21 @@ async def test_what_a_filter_leaves_is_found_wherever_it_stands(
     assert {ranked.chunk for ranked in found} == {chunk.id for one in wanted for chunk in one.chunks}
 
 
+async def test_a_filter_that_leaves_scattered_chunks_leaves_the_same_however_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filters: dict[str, object] = {"kinds": frozenset({Kind.README})}
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        await fill(Bench(store, None))
+        engine = SqliteEngine(store, KEYS, TIGHT)
+        few = await ask(engine, "server disk backup night", **filters)
+        monkeypatch.setattr(postings, "MOST_RANGES", 2)
+        monkeypatch.setattr(scope, "MOST_TESTS", 2)
+        many = await ask(engine, "server disk backup night", **filters)
+    assert many == few
+    assert few
+
+
 async def test_an_excluded_word_is_excluded_however_common_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
