@@ -324,7 +324,7 @@ async def change(copied: Copied, what: str, name: SourceId, number: int) -> None
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(runs=st.lists(st.tuples(st.lists(STEP, max_size=3), BACK, st.integers(0, 9), STOP), min_size=2, max_size=5))
+@given(runs=st.lists(st.tuples(st.lists(STEP, max_size=3), BACK, st.integers(0, 9), STOP), min_size=2, max_size=4))
 async def test_whatever_fails_and_whenever_nobody_sees_too_much_and_the_last_delivery_ends_with_the_index(
     tmp_path_factory: pytest.TempPathFactory,
     runs: list[tuple[list[tuple[str, SourceId, int]], str, int, tuple[int, Fault]]],
