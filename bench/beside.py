@@ -33,7 +33,7 @@ from pysqlite3 import dbapi2 as sqlite
 
 from bench.output import load, say
 from index.embed.hashing import HashingEmbedder
-from index.engines.sqlite import SqliteEngine
+from index.engines.sqlite.engine import SqliteEngine
 from index.model import EVERYTHING, Filters, Query, Vector
 from index.search import Mode, Searcher, SearchSettings
 from index.store.store import open_store

@@ -157,7 +157,7 @@ async def stop(asking: Process, after_s: float = 0) -> None:
 
 async def ask(folder: Path) -> None:
     """Questions one after another, as a bot gets them, until standard input ends; then what they took."""
-    from index.engines.sqlite import SqliteEngine
+    from index.engines.sqlite.engine import SqliteEngine
     from index.search import Mode, Searcher, SearchSettings
     from index.text.words import Keys
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from index.engines.base import Engine, View
-from index.engines.sqlite import SqliteEngine
+from index.engines.sqlite.engine import SqliteEngine
 from index.model import (
     Audience,
     Corpus,

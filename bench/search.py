@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy
 
-from index.engines.sqlite import SqliteEngine
+from index.engines.sqlite.engine import SqliteEngine
 from index.model import (
     EVERYTHING,
     Chunk,

@@ -10,8 +10,8 @@ from json import JSONDecodeError, dumps, loads
 from typing import TYPE_CHECKING, Final
 
 from index.engines.base import Catalogue, Engine
-from index.engines.sqlite import SqliteEngine
-from index.engines.sqlite_catalogue import SqliteCatalogue
+from index.engines.sqlite.catalogue import SqliteCatalogue
+from index.engines.sqlite.engine import SqliteEngine
 from index.errors import ConfigError, EngineError
 from index.store.store import open_store
 from index.text.words import Keys

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from index.embed.base import Embedder
-from index.engines.sqlite import SqliteEngine
+from index.engines.sqlite.engine import SqliteEngine
 from index.model import Fingerprint, UserId
 from index.search import Mode, Searcher, SearchSettings
 from index.store import reading, rooms, sweeps

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from index.embed.hashing import HashingEmbedder
-from index.engines.sqlite import SqliteEngine
+from index.engines.sqlite.engine import SqliteEngine
 from index.errors import QueryError
 from index.search import Mode, Searcher, SearchSettings
 from tests.chat.host import KEYS, Host

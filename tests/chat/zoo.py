@@ -13,7 +13,7 @@ import random
 from dataclasses import dataclass, field
 from enum import Enum
 
-from index.engines.sqlite import SqliteEngine
+from index.engines.sqlite.engine import SqliteEngine
 from index.search import Mode, Searcher, SearchSettings
 from index.store import reading
 from tests.chat.host import KEYS, Host

@@ -20,7 +20,7 @@ from index.engines.qdrant.delivery import deliver
 from index.engines.qdrant.engine import QdrantEngine
 from index.engines.qdrant.label import drop, read_label
 from index.engines.qdrant.settings import QdrantSettings
-from index.engines.sqlite import SqliteEngine
+from index.engines.sqlite.engine import SqliteEngine
 from index.model import Audience, Document, Filters, Fingerprint, SourceId, Vector
 from index.store import documents, vectors
 from index.store.store import Store, open_store

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from index.engines.sqlite import SqliteEngine
-from index.engines.sqlite_common import Limits
+from index.engines.sqlite.common import Limits
+from index.engines.sqlite.engine import SqliteEngine
 from index.model import EVERYTHING, Audience, Kind, Query, Ranked, SourceId, Term
 from index.store import postings, scope
 from index.store.store import open_store

@@ -1,7 +1,7 @@
 """Ranking by words in the index file.
 
 Exact while the words of a question stand behind few enough postings. Beyond that, rarest words first: those that fit
-into the budget are read whole and bring the candidates; `sqlite_common` looks at the others.
+into the budget are read whole and bring the candidates; `common` looks at the others.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from typing import Final
 
 import aiosqlite
 
-from index.engines.sqlite_asked import Demands, Sought, Task, Word, frequency_of
-from index.engines.sqlite_common import LIMITS, CommonWords, Limits
+from index.engines.sqlite.asked import Demands, Sought, Task, Word, frequency_of
+from index.engines.sqlite.common import LIMITS, CommonWords, Limits
 from index.model import Query, Ranked
 from index.store import postings
 from index.store.postings import ALL_MATCHES, MOST_MATCHES, Postings, quoted

@@ -1,11 +1,11 @@
-"""The embedded engine: the SQLite file itself. `sqlite_words` ranks by words, `index.store.vectors` by meaning."""
+"""The embedded engine: the SQLite file itself. `words` ranks by words, `index.store.vectors` by meaning."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from index.engines.sqlite_common import LIMITS, Limits
-from index.engines.sqlite_words import WordRanking
+from index.engines.sqlite.common import LIMITS, Limits
+from index.engines.sqlite.words import WordRanking
 from index.errors import EngineError
 from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
 from index.store import vectors

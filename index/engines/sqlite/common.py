@@ -14,7 +14,7 @@ from typing import Final
 
 import aiosqlite
 
-from index.engines.sqlite_asked import EXACT_WEIGHT, Sought, Task, Word, frequency_of
+from index.engines.sqlite.asked import EXACT_WEIGHT, Sought, Task, Word, frequency_of
 from index.store import postings
 from index.store.postings import MOST_MATCHES, Postings, quoted
 from index.store.scope import Scope
