@@ -256,4 +256,13 @@ STEPS: Final[tuple[str, ...]] = (
     -- Of near cells: a cell's number begins with that of its region. Empty until vectors are divided anew.
     CREATE TABLE region(region INTEGER PRIMARY KEY, centroid BLOB NOT NULL);
     """,
+    """
+    -- What a message answers, which an order to forget may reach as well. Empty: nothing, and so in edits; null: not
+    -- known, of a message that was stored before this step, until its room was looked through again.
+    ALTER TABLE ledger ADD COLUMN reply_to TEXT;
+    UPDATE ledger SET reply_to = '' WHERE family IS NOT NULL;
+    CREATE INDEX ledger_reply ON ledger(room_key, reply_to) WHERE reply_to <> '';
+    CREATE INDEX ledger_unasked ON ledger(room_key) WHERE reply_to IS NULL;
+    ALTER TABLE purge ADD COLUMN takes_replies INTEGER NOT NULL DEFAULT 0;
+    """,
 )
