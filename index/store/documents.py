@@ -56,24 +56,24 @@ async def put(
     wanted = {item.chunk.id: item for item in indexed}
     gone = [key for identity, (key, _) in stored.items() if identity not in wanted]
     await remove_chunks(connection, gone)
-    added = changed = 0
+    fresh: list[tuple[Searchable, bytes]] = []
+    changed = 0
     for item in indexed:
         digest = digest_of(item, salt)
         known = stored.get(item.chunk.id)
         if known is None:
-            key = await _next_chunk_key(connection, source_key)
-            await _insert(connection, key, document_key, document, item, digest)
-            added += 1
+            fresh.append((item, digest))
         elif known[1] != digest:
             await _update(connection, known[0], document, item, digest)
             changed += 1
         else:
             await _move(connection, known[0], item.chunk)
-    return Written(added, changed, len(gone))
+    await _insert(connection, source_key, document_key, document, fresh)
+    return Written(len(fresh), changed, len(gone))
 
 
 async def _put_document(connection: aiosqlite.Connection, source_key: int, document: Document) -> int:
-    async with connection.execute(
+    rows = await connection.execute_fetchall(
         "INSERT INTO document(id, source_key, kind, title, path, room, revision, first_ms, last_ms, has_link, payload)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET kind = excluded.kind,"
         " title = excluded.title, path = excluded.path, room = excluded.room, revision = excluded.revision,"
@@ -92,18 +92,16 @@ async def _put_document(connection: aiosqlite.Connection, source_key: int, docum
             document.has_link,
             dumps(dict(document.payload), ensure_ascii=False),
         ),
-    ) as rows:
-        row = await rows.fetchone()
-    if row is None:
-        raise AssertionError("an upsert with RETURNING gives a row")
-    key = int(row[0])
+    )
+    key = int(next(iter(rows))[0])
     await connection.execute("DELETE FROM document_label WHERE document_key = ?", (key,))
     labels = [
         (key, LABEL_NAMES[name], value.casefold()) for name in LABELS for value in _values(document.payload.get(name))
     ]
-    await connection.executemany(
-        "INSERT OR IGNORE INTO document_label(document_key, name, value) VALUES (?, ?, ?)", labels
-    )
+    if labels:
+        await connection.executemany(
+            "INSERT OR IGNORE INTO document_label(document_key, name, value) VALUES (?, ?, ?)", labels
+        )
     return key
 
 
@@ -113,17 +111,20 @@ def _values(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
 
 
-async def _next_chunk_key(connection: aiosqlite.Connection, source_key: int) -> int:
-    async with connection.execute(
-        "UPDATE source SET next_chunk = next_chunk + 1 WHERE source_key = ? RETURNING next_chunk", (source_key,)
-    ) as rows:
-        row = await rows.fetchone()
-    if row is None:
+async def _first_chunk_key(connection: aiosqlite.Connection, source_key: int, wanted: int) -> int:
+    """The lowest of so many keys, one after the other, that no chunk ever had."""
+    rows = list(
+        await connection.execute_fetchall(
+            "UPDATE source SET next_chunk = next_chunk + ? WHERE source_key = ? RETURNING next_chunk",
+            (wanted, source_key),
+        )
+    )
+    if not rows:
         raise AssertionError("documents are put into registered sources only")
-    return (source_key << 32) | int(row[0])
+    return (source_key << 32) | (int(rows[0][0]) - wanted + 1)
 
 
-def _columns(document: Document, item: Searchable, digest: bytes) -> tuple[object, ...]:
+def _columns(item: Searchable, digest: bytes) -> tuple[object, ...]:
     chunk = item.chunk
     first_line, last_line = chunk.lines or (None, None)
     return (
@@ -145,21 +146,29 @@ def _columns(document: Document, item: Searchable, digest: bytes) -> tuple[objec
 
 async def _insert(
     connection: aiosqlite.Connection,
-    key: int,
+    source_key: int,
     document_key: int,
     document: Document,
-    item: Searchable,
-    digest: bytes,
+    fresh: Sequence[tuple[Searchable, bytes]],
 ) -> None:
-    await connection.execute(
+    """Chunks with their digests, all in one go: each call to the connection's thread costs as much as a row."""
+    if not fresh:
+        return
+    first = await _first_chunk_key(connection, source_key, len(fresh))
+    keyed = [(key, item, digest) for key, (item, digest) in enumerate(fresh, start=first)]
+    await connection.executemany(
         "INSERT INTO chunk(chunk_key, id, document_key, ordinal, size, title, body, keys, heading, section, paragraph,"
         " first_line, last_line, flags, messages, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (key, item.chunk.id, document_key, *_columns(document, item, digest)),
+        [(key, item.chunk.id, document_key, *_columns(item, digest)) for key, item, digest in keyed],
     )
-    await _put_senders(connection, key, item.chunk)
-    parts = [(key, number, span.start, span.end, d) for number, (span, d) in enumerate(_parts(document, item))]
+    await _put_senders(connection, [(key, item.chunk) for key, item, _ in keyed])
     await connection.executemany(
-        "INSERT INTO part(chunk_key, ordinal, first, past, digest) VALUES (?, ?, ?, ?, ?)", parts
+        "INSERT INTO part(chunk_key, ordinal, first, past, digest) VALUES (?, ?, ?, ?, ?)",
+        [
+            (key, number, span.start, span.end, part_digest)
+            for key, item, _ in keyed
+            for number, (span, part_digest) in enumerate(_parts(document, item))
+        ],
     )
 
 
@@ -169,10 +178,10 @@ async def _update(
     await connection.execute(
         "UPDATE chunk SET ordinal = ?, size = ?, title = ?, body = ?, keys = ?, heading = ?, section = ?,"
         " paragraph = ?, first_line = ?, last_line = ?, flags = ?, messages = ?, digest = ? WHERE chunk_key = ?",
-        (*_columns(document, item, digest), key),
+        (*_columns(item, digest), key),
     )
     await connection.execute("DELETE FROM chunk_sender WHERE chunk_key = ?", (key,))
-    await _put_senders(connection, key, item.chunk)
+    await _put_senders(connection, [(key, item.chunk)])
     spare: dict[bytes, list[int]] = {}
     for part_key, part_digest in await connection.execute_fetchall(
         "SELECT part_key, digest FROM part WHERE chunk_key = ? ORDER BY ordinal DESC", (key,)
@@ -203,11 +212,10 @@ async def _move(connection: aiosqlite.Connection, key: int, chunk: Chunk) -> Non
     )
 
 
-async def _put_senders(connection: aiosqlite.Connection, key: int, chunk: Chunk) -> None:
-    await connection.executemany(
-        "INSERT INTO chunk_sender(sender, chunk_key) VALUES (?, ?)",
-        [(sender, key) for sender in sorted({message.sender for message in chunk.messages})],
-    )
+async def _put_senders(connection: aiosqlite.Connection, chunks: Sequence[tuple[int, Chunk]]) -> None:
+    rows = [(sender, key) for key, chunk in chunks for sender in sorted({message.sender for message in chunk.messages})]
+    if rows:
+        await connection.executemany("INSERT INTO chunk_sender(sender, chunk_key) VALUES (?, ?)", rows)
 
 
 def _parts(document: Document, item: Searchable) -> list[tuple[Span, bytes]]:

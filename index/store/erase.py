@@ -22,7 +22,7 @@ from typing import Final
 
 import aiosqlite
 
-from index.store import pages, separators
+from index.store import fulltext, pages, separators
 
 DEBT: Final = "erase.owed"
 """One of the following in `meta`; without it, no wipe was ever made. One digit, so that no other row moves."""
@@ -139,7 +139,7 @@ async def ease(connection: aiosqlite.Connection, traces: Traces) -> None:
     if traces.deleted < int(rows[0][0]) * BULK_SHARE:
         return
     await owe(connection, A_REWRITE)
-    await separators.delete_securely(connection, is_wanted=False)
+    await fulltext.delete_securely(connection, is_wanted=False)
     traces.is_bulk = True
 
 
@@ -147,11 +147,10 @@ async def _clean_indexes(connection: aiosqlite.Connection, traces: Traces) -> in
     """Inside a transaction."""
     if not traces.is_bulk:
         return await separators.mend(connection, traces.texts)
-    await separators.delete_securely(connection, is_wanted=True)
-    for table in separators.TABLES:
-        await separators.rewrite(connection, table)
+    await fulltext.delete_securely(connection, is_wanted=True)
+    await fulltext.rewrite(connection)
     await owe(connection, A_LOOK)
-    return len(separators.TABLES)
+    return len(fulltext.TABLES)
 
 
 async def keep_short(connection: aiosqlite.Connection, traces: Traces) -> None:

@@ -5,9 +5,9 @@ Each step and the record of it share a transaction; a file that a newer program 
 `chunk_key = source_key << 32 | n`: the chunks of one source are one range of keys, so that a filter by room, repository
 or audience is a comparison of numbers, in the full-text index as well. The id that the outside sees is `chunk.id`.
 
-Text stands in `chunk` alone; `words` and `grams` index it (external content, kept in step by triggers) and `term` is a
-view of the postings. Vectors stand in one plain table clustered by cell of near vectors; that table is master copy and
-index in one, so nothing of a vector is left elsewhere when its row goes.
+Text stands in `chunk` alone; `words` and `grams` index it (external content, kept in step by triggers and `fulltext`)
+and `term` is a view of the postings. Vectors stand in one plain table clustered by cell of near vectors; that table is
+master copy and index in one, so nothing of a vector is left elsewhere when its row goes.
 
 Chat has its own half (step 2): `room` and what is around it say what may be read and how far it was read, `ledger` what
 each message says now, `chat_window` which messages stand together in one document.
@@ -264,5 +264,36 @@ STEPS: Final[tuple[str, ...]] = (
     CREATE INDEX ledger_reply ON ledger(room_key, reply_to) WHERE reply_to <> '';
     CREATE INDEX ledger_unasked ON ledger(room_key) WHERE reply_to IS NULL;
     ALTER TABLE purge ADD COLUMN takes_replies INTEGER NOT NULL DEFAULT 0;
+    """,
+    """
+    -- FTS5 writes out what it has before each statement, so that a row of the full-text indexes for each chunk as it
+    -- comes costs more than all else. Here are the chunks that `fulltext` takes into them at the end of a transaction:
+    -- between two transactions there are none. What goes or changes leaves the indexes at once, by its old text.
+    CREATE TABLE unindexed(chunk_key INTEGER PRIMARY KEY);
+    DROP TRIGGER chunk_insert;
+    CREATE TRIGGER chunk_insert AFTER INSERT ON chunk BEGIN
+        INSERT INTO unindexed(chunk_key) VALUES (new.chunk_key);
+        UPDATE source SET chunks = chunks + 1, words = words + new.size WHERE source_key = new.chunk_key >> 32;
+    END;
+    DROP TRIGGER chunk_delete;
+    CREATE TRIGGER chunk_delete AFTER DELETE ON chunk BEGIN
+        INSERT INTO words(words, rowid, title, body, keys)
+            SELECT 'delete', old.chunk_key, old.title, old.body, old.keys
+            WHERE old.chunk_key NOT IN (SELECT chunk_key FROM unindexed);
+        INSERT INTO grams(grams, rowid, title, body)
+            SELECT 'delete', old.chunk_key, old.title, old.body
+            WHERE old.chunk_key NOT IN (SELECT chunk_key FROM unindexed);
+        DELETE FROM unindexed WHERE chunk_key = old.chunk_key;
+        UPDATE source SET chunks = chunks - 1, words = words - old.size WHERE source_key = old.chunk_key >> 32;
+    END;
+    DROP TRIGGER chunk_update;
+    CREATE TRIGGER chunk_update AFTER UPDATE OF title, body, keys ON chunk
+    WHEN (new.title <> old.title OR new.body <> old.body OR new.keys <> old.keys)
+    AND old.chunk_key NOT IN (SELECT chunk_key FROM unindexed) BEGIN
+        INSERT INTO words(words, rowid, title, body, keys)
+            VALUES ('delete', old.chunk_key, old.title, old.body, old.keys);
+        INSERT INTO grams(grams, rowid, title, body) VALUES ('delete', old.chunk_key, old.title, old.body);
+        INSERT INTO unindexed(chunk_key) VALUES (old.chunk_key);
+    END;
     """,
 )

@@ -6,7 +6,7 @@ it does nothing to an index of one segment, otherwise writes all of it anew, and
 
 Here only what is stale is mended: a separator of which the page's first term is no continuation becomes that term. That
 keeps the one rule of the table (greater than every term before the page, not greater than the first on it), which
-FTS5's own integrity check holds it to. Where a page is not as expected, the whole index is written anew after all.
+FTS5's own integrity check holds it to. Where a page is not as expected, both indexes are written anew after all.
 
 Format: comments at the head of fts5_index.c, versions 4 and 5 (the latter: with secure deletes).
 """
@@ -17,7 +17,8 @@ from typing import Final
 
 import aiosqlite
 
-TABLES: Final = ("words", "grams")
+from index.store.fulltext import TABLES, rewrite
+
 _VERSIONS: Final = frozenset({4, 5})
 _SEGMENT_BITS: Final = 37  # a page's id is the segment's, shifted, plus the page's number
 _Separator = tuple[int, bytes, int]  # segment, the byte for the index with the beginning of a term, page
@@ -35,8 +36,8 @@ async def mend(connection: aiosqlite.Connection, texts: Sequence[str] | None) ->
     for table in TABLES:
         changed = await _mend(connection, table, texts) if await _is_known_version(connection, table) else None
         if changed is None:
-            await rewrite(connection, table)
-            changed = 1
+            await rewrite(connection)
+            return mended + 1
         mended += changed
     return mended
 
@@ -139,17 +140,3 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             break
     return value, at
-
-
-async def delete_securely(connection: aiosqlite.Connection, *, is_wanted: bool) -> None:
-    """Whether a deleted term leaves its page at once, or with the next rewriting. Inside a transaction."""
-    for table in TABLES:
-        await connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('secure-delete', ?)", (int(is_wanted),))
-
-
-async def rewrite(connection: aiosqlite.Connection, table: str) -> None:
-    """Write a whole index anew, from the texts. Inside a transaction; a minute or so on an index of 100,000 chunks.
-
-    `optimize` would be quicker and leaves deleted terms standing (found by tests with random changes).
-    """
-    await connection.execute(f"INSERT INTO {table}({table}) VALUES ('rebuild')")

@@ -11,9 +11,8 @@ from typing import Final
 
 import aiosqlite
 
-from index.store import separators
+from index.store import fulltext
 from index.store.driver import DatabaseError
-from index.store.separators import TABLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +301,7 @@ CHECKS: Final = (
 
 async def faults(connection: aiosqlite.Connection) -> list[Fault]:
     """Everything that is wrong, in the order of the checks. Inside a transaction, which may be undone."""
-    found = [fault for table in TABLES if (fault := await _full_text(connection, table)) is not None]
+    found = [fault for table in fulltext.TABLES if (fault := await _full_text(connection, table)) is not None]
     for check in CHECKS:
         rows = list(await connection.execute_fetchall(f"SELECT count(*) FROM ({check.question})"))
         if rows[0][0]:
@@ -311,16 +310,10 @@ async def faults(connection: aiosqlite.Connection) -> list[Fault]:
 
 
 async def _full_text(connection: aiosqlite.Connection, table: str) -> Fault | None:
-    try:
-        await connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
-    except DatabaseError:
-        what = (
-            "the full-text index is not what the texts say"
-            if table == "words"
-            else "the index of parts of words is not"
-        )
-        return Fault(table, what, 1, _REPAIR, is_derived=True)
-    return None
+    if await fulltext.is_in_step(connection, table):
+        return None
+    what = "the full-text index is not what the texts say" if table == "words" else "the index of parts of words is not"
+    return Fault(table, what, 1, _REPAIR, is_derived=True)
 
 
 async def repair(connection: aiosqlite.Connection, found: Sequence[Fault]) -> None:
@@ -329,9 +322,8 @@ async def repair(connection: aiosqlite.Connection, found: Sequence[Fault]) -> No
     The full-text indexes come first: rows that go are taken out of them, which needs sound ones.
     """
     names = {fault.check for fault in found}
-    for table in TABLES:
-        if table in names:
-            await separators.rewrite(connection, table)
+    if not names.isdisjoint(fulltext.TABLES):
+        await fulltext.rewrite(connection)
     for check in CHECKS:
         if check.name in names:
             for statement in check.repair:

@@ -15,7 +15,7 @@ import aiosqlite
 
 from index.errors import ReindexNeededError, StoreError
 from index.model import NO_EMBEDDER, Corpus, Cursor, Fingerprint, SourceId, corpus_of
-from index.store import erase, forges, outgoing, pages
+from index.store import erase, forges, fulltext, outgoing, pages
 from index.store.driver import DatabaseError, is_damage, open_file
 from index.store.erase import Traces, Wiped
 from index.store.schema import STEPS
@@ -150,6 +150,7 @@ class Store:
             if self._traces is not None and not self._traces.is_owed:
                 await erase.owe(self.connection)
             yield
+            await fulltext.take_in(self.connection)
             await self.connection.execute("COMMIT")
         except BaseException as error:
             if self.connection.in_transaction:

@@ -72,6 +72,15 @@ def quantise(vector: Vector) -> bytes:
     return array("b", [max(-127, min(127, round(value * factor))) for value in floats]).tobytes()
 
 
+def quantise_all(vectors: Sequence[Vector]) -> list[bytes]:
+    """The same bytes as of `quantise`, for many of one dimension; loads numpy."""
+    import numpy
+
+    floats = numpy.stack([numpy.frombuffer(vector, dtype="<f4") for vector in vectors]).astype(numpy.float64)
+    rounded = numpy.rint(floats * scale(floats.shape[1])).clip(-127, 127).astype(numpy.int8)
+    return [row.tobytes() for row in rounded]
+
+
 def cosine(distance: float, dimension: int) -> float:
     """From the Euclidean distance of two quantised unit vectors."""
     return 1.0 - (distance / scale(dimension)) ** 2 / 2.0
@@ -100,20 +109,20 @@ async def pending(connection: aiosqlite.Connection, *, after: int, limit: int) -
 
 async def save(connection: aiosqlite.Connection, vectors: Sequence[tuple[PendingPart, Vector]], cells: "Cells") -> int:
     """Store vectors of parts that are still there and unchanged; returns how many. Inside a transaction."""
-    saved = 0
-    quantised = [quantise(vector) for _, vector in vectors]
-    for (part, _), data, cell in zip(vectors, quantised, cells.of(quantised), strict=True):
-        changed = await connection.execute(
-            "UPDATE part SET cell = ? WHERE part_key = ? AND digest = ? AND cell IS NULL",
-            (cell, part.part, part.digest),
-        )
-        if changed.rowcount == 1:
-            await connection.execute(
-                "INSERT INTO vector(cell, part_key, chunk_key, data) VALUES (?, ?, ?, ?)",
-                (cell, part.part, part.chunk, data),
-            )
-            saved += 1
-    return saved
+    if not vectors:
+        return 0
+    quantised = quantise_all([vector for _, vector in vectors])
+    placed = list(zip((part for part, _ in vectors), quantised, cells.of(quantised), strict=True))
+    saved = await connection.executemany(
+        "INSERT INTO vector(cell, part_key, chunk_key, data) SELECT ?, part_key, chunk_key, ? FROM part"
+        " WHERE part_key = ? AND digest = ? AND cell IS NULL",
+        [(cell, data, part.part, part.digest) for part, data, cell in placed],
+    )
+    await connection.executemany(
+        "UPDATE part SET cell = ? WHERE part_key = ? AND digest = ? AND cell IS NULL",
+        [(cell, part.part, part.digest) for part, _, cell in placed],
+    )
+    return saved.rowcount
 
 
 async def refuse(connection: aiosqlite.Connection, part: PendingPart, reason: str) -> None:

@@ -6,7 +6,7 @@ changed or removed is *gone*; `Graveyard.traces` looks for it in every byte of t
 
 import random
 from array import array
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,11 +117,11 @@ def page(number: int, text: str) -> Document:
     )
 
 
-async def put_texts(store: Store, texts: Mapping[int, str | None]) -> None:
-    """One transaction: documents with these texts, or without any."""
+async def put_texts(store: Store, texts: Iterable[tuple[int, str | None]]) -> None:
+    """One transaction: documents with these texts, or without any, one after the other."""
     async with store.transaction():
         key = await store.register(SOURCE, label="docs", is_public=True)
-        for number, text in texts.items():
+        for number, text in texts:
             await store.ease_deleting()
             if text is None:
                 await documents.remove(store.connection, [page(number, "").id])

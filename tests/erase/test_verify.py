@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from index.store import driver, erase, soundness
+from index.store import driver, erase, fulltext, soundness
 from ingest.lock import write_lock
 from sources.cli.main import group
 
@@ -49,7 +49,7 @@ class Community:
 
     def change(self, *statements: str) -> None:
         with self.index() as connection:
-            for statement in statements:
+            for statement in (*statements, *fulltext.TAKE_IN):
                 connection.execute(statement)
 
     def findings(self, *options: str) -> dict[str, int]:
