@@ -39,6 +39,9 @@ _TRUSTED_PLACES: Final = 3
 class SearchSettings:
     """How hits are ranked; the figures behind the defaults are in docs/quality.md.
 
+    `vector_weight` is what vectors count at most: all of it in documents for a question, `statement_share` of it for a
+    text that is no question and whose words are found; in chat as much as words leave uncovered, squared.
+
     A hit is weak when its cosine is below `floor` (None where the model was not calibrated: then nearness alone never
     makes a hit certain) and the words of the question that it has are less than `least_coverage` of it, by rarity.
     """
@@ -47,7 +50,7 @@ class SearchSettings:
     vector_weight: Mapping[Corpus, float] = field(
         default_factory=lambda: {Corpus.CHAT: 0.2, Corpus.FORGE: 1.0, Corpus.NOTES: 1.0}
     )
-    statement_share: float = 0.5  # of the weight of vectors, for a text that is no question and whose words are found
+    statement_share: float = 0.2
     floor: float | None = None
     least_coverage: float = 0.34
     most_of_one_document: int = 3
@@ -200,15 +203,22 @@ class Searcher:
             if ranked.chunk in stored:
                 by_corpus.setdefault(stored[ranked.chunk].corpus, []).append(ranked)
         trust = _trust(one.lexical)
-        asks = bool(one.routes) or is_question(one.query.text)
-        share = 1.0 if asks or trust < self._settings.least_coverage else self._settings.statement_share
         return [
             WeightedRanking(LEXICAL, one.number, one.lexical, trust, _trust_by_rank(one.lexical)),
             *(
-                WeightedRanking(f"{NEAREST} {corpus}", one.number, places, share * self._settings.vector_weight[corpus])
+                WeightedRanking(f"{NEAREST} {corpus}", one.number, places, self._vector_weight(corpus, one, trust))
                 for corpus, places in by_corpus.items()
             ),
         ]
+
+    def _vector_weight(self, corpus: Corpus, one: _Asked, trust: float) -> float:
+        """What talk is about is in its words; only where those are missing do the vectors of windows know better."""
+        weight = self._settings.vector_weight[corpus]
+        if corpus is Corpus.CHAT:
+            return weight * (1.0 - trust) ** 2
+        if one.routes or is_question(one.query.text) or trust < self._settings.least_coverage:
+            return weight
+        return weight * self._settings.statement_share
 
     def _hit(self, candidate: _Candidate, asked: Sequence[_Asked], finder: Finder) -> Hit:
         stored, fused = candidate.stored, candidate.fused
@@ -275,7 +285,7 @@ def _trust(lexical: Sequence[Ranked]) -> float:
 
     A question in other words, or in another language, meets chunks by its small words alone; their order says little.
     """
-    return max((ranked.coverage for ranked in lexical[:_TRUSTED_PLACES]), default=1.0)
+    return max((ranked.coverage for ranked in lexical[:_TRUSTED_PLACES]), default=0.0)
 
 
 def _trust_by_rank(lexical: Sequence[Ranked]) -> tuple[float, ...]:

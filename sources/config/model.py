@@ -96,7 +96,7 @@ class VectorWeights:
     The defaults are measured; docs/quality.md has the figures.
     """
 
-    chat: Annotated[float, number(0, 4), "For chat."] = 0.2
+    chat: Annotated[float, number(0, 4), "For chat, where words do not cover the question."] = 0.2
     forge: Annotated[float, number(0, 4), "For repositories."] = 1.0
     notes: Annotated[float, number(0, 4), "For notes."] = 1.0
 

@@ -100,3 +100,23 @@ async def test_keywords_trust_meaning_less_than_a_question_does(bench: Bench) ->
     for text, first in (("rotate tapes", "words"), ("how rotate tapes", "near"), ("rotate unheard wholly", "near")):
         answer = await searcher.search([text], now_ms=0)
         assert answer.hits[0].document == f"{DOCS} {first}", text
+
+
+async def test_in_chat_vectors_speak_only_of_what_words_leave_uncovered(bench: Bench) -> None:
+    room = SourceId("chat:!a:example.org")
+    await bench.put(
+        window("near", "turn the old tapes", 0, room),
+        window("words", "rotate tapes weekly", 900, room),
+        window("neither", "nothing of that", 1800, room),
+    )
+    await bench.embed(
+        {"turn the old tapes": unit(1, 0), "rotate tapes weekly": unit(0, 1), "nothing of that": unit(0.9, 0.1)}
+    )
+    searcher = Searcher(bench, KEYS, Pointing(), SearchSettings(vector_weight=dict.fromkeys(Corpus, 40.0)))
+    for text, order in (
+        ("rotate tapes?", ["words", "near", "neither"]),
+        ("rotate what nobody has heard", ["near", "neither", "words"]),
+        ("unheard", ["near", "neither", "words"]),
+    ):
+        answer = await searcher.search([text], now_ms=0)
+        assert [hit.document.partition(" ")[2] for hit in answer.hits] == order, text
