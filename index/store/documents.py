@@ -46,13 +46,8 @@ async def put(
     connection: aiosqlite.Connection, source_key: int, document: Document, indexed: Sequence[Searchable], *, salt: str
 ) -> Written:
     """Make the stored document equal to this one. `salt` names what text and keys were made with."""
-    document_key = await _put_document(connection, source_key, document)
-    stored = {
-        ChunkId(row[0]): (int(row[1]), bytes(row[2]))
-        for row in await connection.execute_fetchall(
-            "SELECT id, chunk_key, digest FROM chunk WHERE document_key = ?", (document_key,)
-        )
-    }
+    document_key, has_chunks = await _put_document(connection, source_key, document)
+    stored = await _stored(connection, document_key) if has_chunks else {}
     wanted = {item.chunk.id: item for item in indexed}
     gone = [key for identity, (key, _) in stored.items() if identity not in wanted]
     await remove_chunks(connection, gone)
@@ -72,13 +67,24 @@ async def put(
     return Written(len(fresh), changed, len(gone))
 
 
-async def _put_document(connection: aiosqlite.Connection, source_key: int, document: Document) -> int:
+async def _stored(connection: aiosqlite.Connection, document_key: int) -> dict[ChunkId, tuple[int, bytes]]:
+    """Keys and digests of a document's chunks."""
+    rows = await connection.execute_fetchall(
+        "SELECT id, chunk_key, digest FROM chunk WHERE document_key = ?", (document_key,)
+    )
+    return {ChunkId(row[0]): (int(row[1]), bytes(row[2])) for row in rows}
+
+
+async def _put_document(connection: aiosqlite.Connection, source_key: int, document: Document) -> tuple[int, bool]:
+    """The document's key, and whether it has chunks already."""
     rows = await connection.execute_fetchall(
         "INSERT INTO document(id, source_key, kind, title, path, room, revision, first_ms, last_ms, has_link, payload)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET kind = excluded.kind,"
         " title = excluded.title, path = excluded.path, room = excluded.room, revision = excluded.revision,"
         " first_ms = excluded.first_ms, last_ms = excluded.last_ms, has_link = excluded.has_link,"
-        " payload = excluded.payload RETURNING document_key",
+        " payload = excluded.payload RETURNING document_key,"
+        " EXISTS (SELECT 1 FROM chunk WHERE chunk.document_key = document.document_key),"
+        " EXISTS (SELECT 1 FROM document_label AS label WHERE label.document_key = document.document_key)",
         (
             document.id,
             source_key,
@@ -93,8 +99,9 @@ async def _put_document(connection: aiosqlite.Connection, source_key: int, docum
             dumps(dict(document.payload), ensure_ascii=False),
         ),
     )
-    key = int(next(iter(rows))[0])
-    await connection.execute("DELETE FROM document_label WHERE document_key = ?", (key,))
+    key, has_chunks, has_labels = (int(value) for value in next(iter(rows)))
+    if has_labels:
+        await connection.execute("DELETE FROM document_label WHERE document_key = ?", (key,))
     labels = [
         (key, LABEL_NAMES[name], value.casefold()) for name in LABELS for value in _values(document.payload.get(name))
     ]
@@ -102,7 +109,7 @@ async def _put_document(connection: aiosqlite.Connection, source_key: int, docum
         await connection.executemany(
             "INSERT OR IGNORE INTO document_label(document_key, name, value) VALUES (?, ?, ?)", labels
         )
-    return key
+    return key, bool(has_chunks)
 
 
 def _values(value: str | tuple[str, ...] | None) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ _SHARE_OF_BEST: Final = 0.2
 _WITH_PARADIGMS: Final = ("en", "cs", "sk")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # one of each: compared and hashed once a word, so by identity
 class Language:
     code: str
     stemmer: str | None  # module in `snowballstemmer`, without `_stemmer`; None: our own rules
@@ -81,8 +81,9 @@ def spoken(words: Iterable[str], text: str, languages: tuple[Language, ...]) -> 
     """Those of `languages` a text is written in, by its function words and letters; the first where it has none."""
     if len(languages) < 2:
         return languages
-    common = Counter(map(fold, words))
-    letters = Counter(text.lower()) if not text.isascii() else Counter()
+    is_ascii = text.isascii()
+    common = Counter(map(str.lower if is_ascii else fold, words))
+    letters = Counter() if is_ascii else Counter(text.lower())
     votes = [
         sum(common[word] for word in language.function_words) + sum(letters[letter] for letter in language.letters)
         for language in languages

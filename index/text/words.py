@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from index.text import czech
@@ -44,12 +45,8 @@ class Keys:
         text = unicodedata.normalize("NFC", text)
         found = words(text)
         languages = spoken(found, text, self.languages)
-        keys: list[str] = []
-        for word in found:
-            keys += self._written(word, languages)
-        for whole in joined(text):
-            keys += self._written(whole, languages)
-        return " ".join(keys)
+        written = self._written
+        return " ".join([key for word in chain(found, joined(text)) for key in written(word, languages)])
 
     def query_groups(self, text: str) -> Groups:
         """One group for each word, identifier part, compound or pair of letters; the keys in it are alternatives."""
