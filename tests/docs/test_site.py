@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from runpy import run_path
 from urllib.parse import unquote
 
 import click
@@ -110,3 +111,12 @@ def test_nothing_is_fetched_from_elsewhere_when_a_page_is_read() -> None:
     assert site["theme"]["font"] is False
     for page in PAGES:
         assert re.findall(r"!\[[^\]]*\]\(https?:", page.read_text()) == [], page.name
+
+
+def test_what_a_page_links_to_outside_of_the_pages_is_beside_it_in_the_built_site(tmp_path: Path) -> None:
+    hooks = run_path(str(ROOT / "mkdocs_hooks.py"))
+    for page in (ROOT / "docs").glob("*.md"):
+        built = hooks["on_page_markdown"](page.read_text())
+        assert "](../" not in built, page.name
+    hooks["on_post_build"]({"site_dir": str(tmp_path)})
+    assert (tmp_path / "examples" / "webhook.py").read_bytes() == (ROOT / "examples" / "webhook.py").read_bytes()
