@@ -9,6 +9,7 @@ from typing import Final
 from index.errors import ConfigError, QueryError
 from index.model import EventId, Message, RoomId, UserId
 from index.store.reading import StoredChunk
+from ingest.chat.content import Content, without_quotes
 from ingest.chat.events import Edited, Said, as_mapping, extract
 from ingest.scrub import scrub
 from matrix.errors import RefusedError
@@ -49,21 +50,28 @@ async def conversation(config: Config, credentials: Credentials, stored: StoredC
     async with open_reader(settings, reader_token(credentials)) as reader:
         if stored.room not in await reader.joined_rooms():
             raise QueryError(f"reference: the reader is not in {stored.room} any more (it goes with the next refresh)")
-        lines = [await _line(reader, stored.room, message) for message in stored.chunk.messages]
+        lines = [await _line(reader, stored.room, message, stored.chunk.text) for message in stored.chunk.messages]
     missing = sum(line.text is None for line in lines)
     notes = (f"{missing} of its messages were withdrawn or are not to be had",) if missing else ()
     return Conversation(stored.room, stored.title, tuple(lines), notes)
 
 
-async def _line(reader: RoomReader, room: RoomId, message: Message) -> Line:
+async def _line(reader: RoomReader, room: RoomId, message: Message, window: str) -> Line:
     try:
         raw = await reader.event(room, message.event, is_patient=False)
     except RefusedError:
         raw = None
-    return Line(message.event, message.sender, message.sent_ms, None if raw is None else _words(raw, room))
+    content = None if raw is None else _content(raw, room)
+    if content is not None and _has_words(without_quotes(content), message, window):
+        content = without_quotes(content)  # an order to forget cut them off
+    return Line(message.event, message.sender, message.sent_ms, None if content is None else content.text)
 
 
-def _words(raw: RawEvent, room: RoomId) -> str | None:
+def _has_words(content: Content, message: Message, window: str) -> bool:
+    return content.text.split() == window[message.span.start : message.span.end].split()
+
+
+def _content(raw: RawEvent, room: RoomId) -> Content | None:
     said = extract(raw, room=room, version=_NEWEST_VERSION, scrub=scrub)
     if not isinstance(said, Said):
         return None
@@ -74,4 +82,4 @@ def _words(raw: RawEvent, room: RoomId) -> str | None:
         said.type,
         said.event,
     )
-    return edit.content.text if is_valid and isinstance(edit, Edited) else said.content.text
+    return edit.content if is_valid and isinstance(edit, Edited) else said.content

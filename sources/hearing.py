@@ -2,13 +2,17 @@
 
 from bot.checking import Heard
 from index.model import RoomId
+from ingest.chat.content import without_quotes
 from ingest.chat.events import Edited, Said, extract
 from ingest.scrub import scrub
 from matrix.shape import RawEvent, object_at
 
 
 def hear(room: RoomId, raw: RawEvent) -> Heard | None:
-    """The original with its newest valid edit, which the homeserver bundles with it; scrubbed, spoilers covered."""
+    """The original with its newest valid edit, which the homeserver bundles with it; scrubbed, spoilers covered.
+
+    An answer is heard without what it quotes: that may have been withdrawn, or purged, where it was said.
+    """
     said = extract(raw, room=room, version="", scrub=scrub)
     if not isinstance(said, Said):
         return None
@@ -23,4 +27,6 @@ def hear(room: RoomId, raw: RawEvent) -> Heard | None:
         )
         if isinstance(edited, Edited) and is_valid:
             content, edit = edited.content, edited.event
+    if said.reply_to is not None:
+        content = without_quotes(content)
     return Heard(said.sender, said.claimed_ms, content.text, edit) if content.text else None

@@ -31,6 +31,7 @@ class MessageRecord:
     family: EventId | None = None
     links: tuple[str, ...] = ()
     thread_root: EventId | None = None
+    reply_to: EventId | None = None  # empty: an answer to nothing
     winner: EventId | None = None
     window: EventId | None = None
 
@@ -48,7 +49,7 @@ class WindowRecord:
 
 _MESSAGE: Final = (
     "e.event, person.id, e.type, e.position, e.claimed_ms, e.sent_ms, e.body, e.flags, e.family, e.links,"
-    " e.thread_root, e.winner, w.id"
+    " e.thread_root, e.reply_to, e.winner, w.id"
 )
 _JOINS: Final = (
     "FROM ledger AS e JOIN person USING (person_key) LEFT JOIN chat_window AS w ON w.window_key = e.window_key"
@@ -56,19 +57,37 @@ _JOINS: Final = (
 
 
 async def families(
-    connection: aiosqlite.Connection, room_key: int, events: Collection[EventId]
+    connection: aiosqlite.Connection,
+    room_key: int,
+    events: Collection[EventId],
+    *,
+    answered: Collection[EventId] = (),
+    answered_twice: Collection[EventId] = (),
 ) -> dict[EventId, MessageRecord]:
-    """The rows of these events, and all rows of their families: originals with their edits."""
+    """The rows of `events`, and all rows of their families: originals with their edits.
+
+    With them those of what answers one of `answered`, and of what answers that if it answers one of `answered_twice`.
+    """
     if not events:
         return {}
     found = await _messages(
         connection, "e.room_key = ? AND e.event IN (SELECT value FROM json_each(?))", room_key, events
     )
-    named = set(events) | {record.family for record in found if record.family is not None}
+    if answered:
+        answers = "e.room_key = ? AND e.reply_to <> '' AND e.reply_to IN (SELECT value FROM json_each(?))"
+        replies = await _messages(connection, answers, room_key, answered)
+        found += replies
+        if again := {reply.event for reply in replies if reply.reply_to in answered_twice}:
+            found += await _messages(connection, answers, room_key, again)
+    named = (
+        set(events)
+        | {record.event for record in found}
+        | {record.family for record in found if record.family is not None}
+    )
     found += await _messages(
         connection, "e.room_key = ? AND e.family IN (SELECT value FROM json_each(?))", room_key, named
     )
-    if missing := named - set(events):
+    if missing := named - set(events) - {record.event for record in found}:
         found += await _messages(
             connection, "e.room_key = ? AND e.event IN (SELECT value FROM json_each(?))", room_key, missing
         )
@@ -85,7 +104,7 @@ async def _messages(
 
 
 def _record(row: Sequence[object]) -> MessageRecord:
-    event, sender, kind, position, claimed_ms, sent_ms, text, flags, family, links, root, winner, window = row
+    event, sender, kind, position, claimed_ms, sent_ms, text, flags, family, links, root, reply_to, winner, window = row
     return MessageRecord(
         event=EventId(str(event)),
         sender=UserId(str(sender)),
@@ -98,6 +117,7 @@ def _record(row: Sequence[object]) -> MessageRecord:
         family=_event(family),
         links=tuple(loads(str(links))) if links else (),
         thread_root=_event(root),
+        reply_to=_event(reply_to),
         winner=_event(winner),
         window=_event(window),
     )
@@ -115,11 +135,12 @@ async def put(
     await connection.executemany("INSERT OR IGNORE INTO person(id) VALUES (?)", [(person,) for person in people])
     await connection.executemany(
         "INSERT INTO ledger(room_key, event, person_key, type, position, claimed_ms, sent_ms, body, flags, family,"
-        " links, thread_root, winner, window_key, is_waiting) VALUES (?1, ?2,"
-        " (SELECT person_key FROM person WHERE id = ?3), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
-        " (SELECT window_key FROM chat_window WHERE room_key = ?1 AND id = ?14), ?15)"
+        " links, thread_root, reply_to, winner, window_key, is_waiting) VALUES (?1, ?2,"
+        " (SELECT person_key FROM person WHERE id = ?3), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
+        " (SELECT window_key FROM chat_window WHERE room_key = ?1 AND id = ?15), ?16)"
         " ON CONFLICT(room_key, event) DO UPDATE SET body = excluded.body, flags = excluded.flags,"
-        " links = excluded.links, winner = excluded.winner, window_key = excluded.window_key",
+        " links = excluded.links, reply_to = excluded.reply_to, winner = excluded.winner,"
+        " window_key = excluded.window_key",
         [
             (
                 room_key,
@@ -134,6 +155,7 @@ async def put(
                 record.family,
                 dumps(record.links, ensure_ascii=False) if record.links else None,
                 record.thread_root,
+                record.reply_to,
                 record.winner,
                 record.window,
                 is_waiting,
@@ -198,6 +220,20 @@ async def rooms_held_up(connection: aiosqlite.Connection) -> frozenset[RoomId]:
         " OR EXISTS (SELECT 1 FROM ledger WHERE ledger.room_key = room.room_key AND is_waiting)"
     )
     return frozenset(RoomId(row[0]) for row in rows)
+
+
+async def rooms_to_ask(connection: aiosqlite.Connection) -> frozenset[RoomId]:
+    """Rooms with messages of which it is not known what they answer."""
+    rows = await connection.execute_fetchall(
+        "SELECT id FROM room WHERE EXISTS"
+        " (SELECT 1 FROM ledger WHERE ledger.room_key = room.room_key AND ledger.reply_to IS NULL)"
+    )
+    return frozenset(RoomId(row[0]) for row in rows)
+
+
+async def stop_asking(connection: aiosqlite.Connection, room_key: int) -> None:
+    """What nobody tells any more answers nothing. Inside a transaction."""
+    await connection.execute("UPDATE ledger SET reply_to = '' WHERE room_key = ? AND reply_to IS NULL", (room_key,))
 
 
 async def stop_waiting(connection: aiosqlite.Connection, room_key: int, events: Iterable[EventId]) -> None:

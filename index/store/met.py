@@ -14,19 +14,20 @@ from index.model import EventId
 
 async def tombstones(
     connection: aiosqlite.Connection, room_key: int, events: Collection[EventId]
-) -> frozenset[EventId]:
-    """Which of these must stay gone."""
+) -> dict[EventId, str]:
+    """Which of these must stay gone, and why."""
     rows = await connection.execute_fetchall(
-        "SELECT event FROM tombstone WHERE room_key = ? AND event IN (SELECT value FROM json_each(?))",
+        "SELECT event, why FROM tombstone WHERE room_key = ? AND event IN (SELECT value FROM json_each(?))",
         (room_key, dumps(sorted(events))),
     )
-    return frozenset(EventId(row[0]) for row in rows)
+    return {EventId(row[0]): str(row[1]) for row in rows}
 
 
 async def bury(connection: aiosqlite.Connection, room_key: int, graves: Iterable[tuple[EventId, str]]) -> None:
-    """Event and why."""
+    """Event and why; of one that is buried already the reason becomes this one."""
     await connection.executemany(
-        "INSERT OR IGNORE INTO tombstone(room_key, event, why) VALUES (?, ?, ?)",
+        "INSERT INTO tombstone(room_key, event, why) VALUES (?, ?, ?)"
+        " ON CONFLICT(room_key, event) DO UPDATE SET why = excluded.why",
         [(room_key, event, why) for event, why in graves],
     )
 

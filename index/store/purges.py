@@ -1,7 +1,7 @@
 """Standing orders to forget. They outlive what they removed, and every rebuild that keeps the file."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import aiosqlite
@@ -14,9 +14,9 @@ from index.store.sweeps import Conditions
 class PurgeRecord:
     """Conditions are joined by "and"; None is any. Times are inclusive.
 
-    `proof` is a chain over the ids that went, in the order in which they went (rooms, times, ids): beginning with
-    nothing, each step is the BLAKE2b digest of 16 bytes over the step before and the next id. It tells nothing, and
-    whoever has the ids can check it.
+    `proof` is a chain over the ids that went, in the order in which they went: beginning with nothing, each step is the
+    BLAKE2b digest of 16 bytes over the step before and the next id. It tells nothing, and whoever has the ids can
+    check it. The order is that of rooms, times and ids, first the replies; beyond 200 messages that of portions.
     """
 
     room: RoomId | None
@@ -27,6 +27,7 @@ class PurgeRecord:
     ordered_ms: int
     ordered_by: str
     reason: str = ""
+    takes_replies: bool = False  # what answers a message that goes, goes as well; else it loses its quotations
     applied_ms: int | None = None
     removed: int = 0
     proof: str = ""
@@ -39,14 +40,14 @@ class PurgeRecord:
     @property
     def identity(self) -> tuple[object, ...]:
         """What makes two records the same order."""
-        return self.conditions, self.ordered_ms, self.ordered_by
+        return self.conditions, self.takes_replies, self.ordered_ms, self.ordered_by
 
 
 async def add(connection: aiosqlite.Connection, purge: PurgeRecord) -> int:
     """Inside a transaction; returns the key."""
     async with connection.execute(
-        "INSERT INTO purge(room, event, sender, after_ms, before_ms, ordered_ms, ordered_by, reason)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING purge_key",
+        "INSERT INTO purge(room, event, sender, after_ms, before_ms, ordered_ms, ordered_by, reason, takes_replies)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING purge_key",
         (
             purge.room,
             purge.event,
@@ -56,6 +57,7 @@ async def add(connection: aiosqlite.Connection, purge: PurgeRecord) -> int:
             purge.ordered_ms,
             purge.ordered_by,
             purge.reason,
+            purge.takes_replies,
         ),
     ) as rows:
         row = await rows.fetchone()
@@ -67,10 +69,10 @@ async def add(connection: aiosqlite.Connection, purge: PurgeRecord) -> int:
 async def purges(connection: aiosqlite.Connection) -> list[PurgeRecord]:
     """All, in the order in which they were given."""
     rows = await connection.execute_fetchall(
-        "SELECT room, event, sender, after_ms, before_ms, ordered_ms, ordered_by, reason, applied_ms, removed, proof,"
-        " purge_key FROM purge ORDER BY purge_key"
+        "SELECT room, event, sender, after_ms, before_ms, ordered_ms, ordered_by, reason, takes_replies, applied_ms,"
+        " removed, proof, purge_key FROM purge ORDER BY purge_key"
     )
-    return [PurgeRecord(*row) for row in rows]
+    return [replace(PurgeRecord(*row), takes_replies=bool(row[8])) for row in rows]
 
 
 async def record_removed(connection: aiosqlite.Connection, key: int, events: Sequence[EventId]) -> None:

@@ -83,6 +83,12 @@ _MISSHAPEN: Final = (
     "SELECT part_key FROM vector WHERE length(data) <> coalesce((SELECT json_extract(value, '$.dimension')"
     " FROM meta WHERE name = 'fingerprint'), length(data))"
 )
+_UNCOPIED: Final = (
+    "SELECT part_key FROM vector AS v WHERE cell <> 0 AND NOT EXISTS (SELECT 1 FROM chunk_vector AS c"
+    " WHERE c.chunk_key = v.chunk_key AND c.part_key = v.part_key AND c.data = v.data)"
+    " UNION ALL SELECT part_key FROM chunk_vector AS c WHERE NOT EXISTS (SELECT 1 FROM part JOIN vector AS v"
+    " USING (cell, part_key) WHERE part.part_key = c.part_key AND v.chunk_key = c.chunk_key AND cell <> 0)"
+)
 _LOST_CHUNK: Final = (
     "SELECT chunk_key FROM chunk WHERE NOT EXISTS (SELECT 1 FROM document WHERE document.document_key ="
     " chunk.document_key AND document.source_key = chunk.chunk_key >> 32)"
@@ -162,6 +168,16 @@ CHECKS: Final = (
     ),
     Check("vector_outside_cells", "vectors in cells that no search looks into", _REFRESH, _CELLLESS, _pend(_CELLLESS)),
     Check("vector_of_other_length", "vectors of another dimension", _REFRESH, _MISSHAPEN, _pend(_MISSHAPEN)),
+    Check(
+        "vector_by_chunk",
+        "vectors by chunk that differ from those by cell",
+        _REPAIR,
+        _UNCOPIED,
+        (
+            "DELETE FROM chunk_vector",
+            "INSERT INTO chunk_vector SELECT chunk_key, part_key, data FROM vector WHERE cell <> 0",
+        ),
+    ),
     Check(
         "sender_without_chunk",
         "senders of chunks that are gone",
@@ -289,6 +305,12 @@ CHECKS: Final = (
         _REPAIR,
         "SELECT 1 FROM person WHERE person_key NOT IN (SELECT person_key FROM ledger)",
         ("DELETE FROM person WHERE person_key NOT IN (SELECT person_key FROM ledger)",),
+    ),
+    Check(
+        "answers_not_known",
+        "messages of which it is not known yet what they answer: an order to forget does not find them as replies",
+        "sources refresh",
+        "SELECT 1 FROM ledger JOIN room USING (room_key) WHERE reply_to IS NULL AND outcome = 'admitted'",
     ),
     Check(
         "order_not_carried_out",

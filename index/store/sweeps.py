@@ -4,7 +4,7 @@ Every function here is bounded by a limit or answers from an index, so that no r
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from json import loads
 
 import aiosqlite
@@ -58,13 +58,19 @@ def _places(rows: Sequence[Sequence[object]]) -> list[Place]:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """How much meets a condition, and when the first and the last of it was sent; without a word of it."""
+    """How much meets a condition, and when the first and the last of it was sent; without a word of it.
+
+    `replies` are further messages that answer those, with their edits. `unasked` are messages of the same rooms of
+    which it is not known yet what they answer.
+    """
 
     events: int
     rooms: int
     windows: int
     first_ms: int | None
     last_ms: int | None
+    replies: int
+    unasked: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,31 +87,56 @@ class Conditions:
     before_ms: int | None = None
 
     @property
-    def sql(self) -> tuple[str, list[object]]:
+    def sql(self) -> tuple[str, dict[str, object]]:
         """A condition on `ledger`, with its values."""
         parts: list[str] = []
-        values: list[object] = []
         if self.room is not None:
-            parts.append("room_key = (SELECT room_key FROM room WHERE id = ?)")
-            values.append(self.room)
+            parts.append("ledger.room_key = (SELECT room_key FROM room WHERE id = :room)")
         if self.event is not None:
-            parts.append("(event = ? OR family = ?)")
-            values += [self.event, self.event]
+            parts.append("(ledger.event = :event OR ledger.family IS :event)")
         if self.sender is not None:
-            parts.append("person_key = (SELECT person_key FROM person WHERE id = ?)")
-            values.append(self.sender)
-        for bound, comparison in ((self.after_ms, ">="), (self.before_ms, "<=")):
-            if bound is not None:
-                parts.append(f"(sent_ms {comparison} ? OR claimed_ms {comparison} ?)")
-                values += [bound, bound]
+            parts.append("ledger.person_key = (SELECT person_key FROM person WHERE id = :sender)")
+        if self.after_ms is not None:
+            parts.append("(ledger.sent_ms >= :after_ms OR ledger.claimed_ms >= :after_ms)")
+        if self.before_ms is not None:
+            parts.append("(ledger.sent_ms <= :before_ms OR ledger.claimed_ms <= :before_ms)")
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         return " AND ".join(parts) or "TRUE", values
+
+    @property
+    def replies_sql(self) -> str:
+        """A question for the keys of what answers the events that are meant, themselves excepted, with edits.
+
+        Where one message is named it need not be stored any more.
+        """
+        where, _ = self.sql
+        named = ""
+        if self.event is not None and (self.sender, self.after_ms, self.before_ms) == (None, None, None):
+            room = "" if self.room is None else " AND room_key = (SELECT room_key FROM room WHERE id = :room)"
+            named = f" UNION SELECT event_key FROM ledger WHERE reply_to <> '' AND reply_to = :event{room}"
+        return (
+            "WITH answer(event_key) AS (SELECT a.event_key FROM ledger JOIN ledger AS a ON a.room_key = ledger.room_key"
+            f" AND a.reply_to = ledger.event AND a.reply_to <> '' WHERE {where}{named}),"
+            " reply(event_key) AS (SELECT event_key FROM answer UNION SELECT e.event_key FROM answer JOIN ledger AS o"
+            " USING (event_key) JOIN ledger AS e ON e.room_key = o.room_key AND e.family = o.event)"
+            f" SELECT event_key FROM reply JOIN ledger USING (event_key) WHERE ({where}) IS NOT TRUE"
+        )
 
 
 async def matching(connection: aiosqlite.Connection, conditions: Conditions, *, limit: int) -> list[Place]:
     """Events that meet the conditions, in the order of rooms and times."""
     where, values = conditions.sql
     rows = await connection.execute_fetchall(
-        f"{_PLACE} WHERE {where} ORDER BY room_key, sent_ms, event LIMIT ?", (*values, limit)
+        f"{_PLACE} WHERE {where} ORDER BY room_key, sent_ms, event LIMIT :limit", {**values, "limit": limit}
+    )
+    return _places(list(rows))
+
+
+async def answering(connection: aiosqlite.Connection, conditions: Conditions, *, limit: int) -> list[Place]:
+    """What answers the events that meet the conditions, and does not meet them itself; in the same order."""
+    rows = await connection.execute_fetchall(
+        f"{_PLACE} WHERE event_key IN ({conditions.replies_sql}) ORDER BY room_key, sent_ms, event LIMIT :limit",
+        {**conditions.sql[1], "limit": limit},
     )
     return _places(list(rows))
 
@@ -114,12 +145,24 @@ async def matched(connection: aiosqlite.Connection, conditions: Conditions) -> M
     where, values = conditions.sql
     rows = list(
         await connection.execute_fetchall(
-            "SELECT count(*), count(DISTINCT room_key), count(DISTINCT window_key), min(sent_ms), max(sent_ms)"
-            f" FROM ledger WHERE {where}",
+            f"WITH named(event_key) AS MATERIALIZED (SELECT event_key FROM ledger WHERE {where}),"
+            " gone(event_key) AS (SELECT event_key FROM named UNION SELECT e.event_key FROM named JOIN ledger AS o"
+            " USING (event_key) JOIN ledger AS e ON e.room_key = o.room_key AND e.family = o.event)"
+            " SELECT count(*), count(DISTINCT room_key), count(DISTINCT window_key), min(sent_ms), max(sent_ms)"
+            " FROM gone JOIN ledger USING (event_key)",
             values,
         )
     )
-    return Matched(*rows[0])
+    replies = list(await connection.execute_fetchall(f"SELECT count(*) FROM ({conditions.replies_sql})", values))
+    unasked = list(
+        await connection.execute_fetchall(
+            "SELECT count(*) FROM ledger JOIN room USING (room_key)"
+            " WHERE reply_to IS NULL AND (:room IS NULL OR room.id = :room)",
+            values,
+        )
+    )
+    events, rooms, windows, first_ms, last_ms = rows[0]
+    return Matched(events, rooms, windows, first_ms, last_ms, replies[0][0], unasked[0][0])
 
 
 async def older(connection: aiosqlite.Connection, room: RoomId, before_ms: int, *, limit: int) -> list[Place]:

@@ -15,7 +15,7 @@ Two choices made here:
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ingest.chat.formatted import MAX_LINKS, NOTHING_FORMATTED, SPOILER, Formatted, read_formatted
@@ -52,6 +52,7 @@ _POLL_KEYS: Final = ("m.poll", "org.matrix.msc3381.poll.start", "m.poll.start")
 _UNWRITABLE: Final = re.compile("[\0\ud800-\udfff]")
 _LINK: Final = re.compile(r"\bhttps?://[^\s<>\"'`\]]+|\bwww\.[^\s<>\"'`\]]+\.[^\s<>\"'`\]]+", re.IGNORECASE)
 _FALLBACK_HEAD: Final = re.compile(r"> (?:\* )?<@[^>\n]*>")
+_QUOTE: Final = re.compile(r"^[^\S\n]*>.*(?:\n|\Z)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ SILENCE: Final = Content("")
 def read_content(event_type: str, content: Mapping[str, object], *, is_reply: bool | None, scrub: Scrub) -> Content:
     """`is_reply` is None for the new content of an edit, where the relation belongs to the original.
 
-    A reply's fallback is cut off only where two signs agree, because a quote of the writer's own looks alike.
+    A reply's fallback is cut off only where two signs agree, because a quote of the writer's own looks alike. In an
+    edit one sign is enough: it may come before its original, and must not hold what the one it answers said.
     """
     form = _form(event_type, content)
     if form in _WORDLESS:
@@ -121,6 +123,14 @@ def without_fallback(body: str) -> str:
     return "\n".join(lines[first_own:])
 
 
+def without_quotes(content: Content) -> Content:
+    """`content` without any line that begins with `>`, and without links that stood only there."""
+    text = _QUOTE.sub("", content.text).strip()
+    if text == content.text:
+        return content
+    return replace(content, text=text, links=tuple(link for link in content.links if link in text))
+
+
 def _form(event_type: str, content: Mapping[str, object]) -> str:
     msgtype = content.get("msgtype")
     if event_type == "m.room.message":
@@ -141,22 +151,22 @@ def _words(content: Mapping[str, object], form: str, formatted: Formatted, *, is
         body = without_fallback(body)
     file_name = content.get("filename")
     name = file_name if isinstance(file_name, str) else ""
+    # Where an answer quotes in its markup alone, the quotation would be lost in the rest of `body`.
+    hides_quote = is_reply is not False and formatted.has_quote and _QUOTE.search(body) is None
+    text = formatted.text if formatted.has_spoiler or hides_quote else body
     if form in _MEDIA or name:
-        return _media_words(body, name, formatted)
-    return formatted.text if formatted.has_spoiler else body
+        return _media_words(body, name, text)
+    return text
 
 
 def _has_fallback(body: str, formatted: Formatted, *, is_reply: bool | None) -> bool:
     looks_quoted = _FALLBACK_HEAD.match(body) is not None
-    if is_reply is None:
-        return looks_quoted and formatted.has_reply_fallback
-    return is_reply and (looks_quoted or formatted.has_reply_fallback)
+    return is_reply is not False and (looks_quoted or formatted.has_reply_fallback)
 
 
-def _media_words(body: str, file_name: str, formatted: Formatted) -> str:
+def _media_words(body: str, file_name: str, caption: str) -> str:
     if not file_name or file_name == body:
         return f"[{body}]" if body else ""
-    caption = formatted.text if formatted.has_spoiler else body
     return f"{caption} [{file_name}]".lstrip()
 
 
@@ -224,4 +234,5 @@ __all__ = [
     "read_content",
     "tidy",
     "without_fallback",
+    "without_quotes",
 ]

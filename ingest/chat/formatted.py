@@ -1,4 +1,4 @@
-"""What `formatted_body` is read for: a leading reply fallback, spoilers, and the targets of links.
+"""What `formatted_body` is read for: a leading reply fallback, spoilers, quotations, and the targets of links.
 
 Pure. The HTML is written by strangers: it may be cut, nested thousands deep or no HTML at all. One pass with
 counters and no tree, so that depth costs nothing; each character is looked at a fixed number of times. (The standard
@@ -16,6 +16,8 @@ SPOILER: Final = "‹spoiler›"
 """Stands where covered text stood. The covered text itself is never indexed."""
 
 MAX_LINKS: Final = 64
+
+_QUOTED: Final = "\0"  # begins a line inside a quotation, until it is read
 
 _BREAKING: Final = frozenset(
     {
@@ -49,10 +51,11 @@ _TARGET: Final = re.compile(r"""\bhref\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]+
 
 @dataclass(frozen=True, slots=True)
 class Formatted:
-    text: str  # as a reader sees it before uncovering a spoiler; no reply fallback
+    text: str  # as a reader sees it before uncovering a spoiler; quotations as `> ` lines; no reply fallback
     has_spoiler: bool
     has_reply_fallback: bool  # `<mx-reply>` comes before anything else
     links: tuple[str, ...]  # targets outside spoilers, http and https only
+    has_quote: bool = False  # a quotation outside the reply fallback
 
 
 NOTHING_FORMATTED: Final = Formatted(text="", has_spoiler=False, has_reply_fallback=False, links=())
@@ -60,14 +63,20 @@ NOTHING_FORMATTED: Final = Formatted(text="", has_spoiler=False, has_reply_fallb
 
 def read_formatted(html: str) -> Formatted:
     reader = _Reader()
-    reader.read(html)
-    lines = (" ".join(line.split()) for line in "".join(reader.pieces).split("\n"))
+    reader.read(html.replace(_QUOTED, "\ufffd"))
+    lines = [_line(line) for line in "".join(reader.pieces).split("\n")]
     return Formatted(
         text="\n".join(line for line in lines if line),
         has_spoiler=reader.has_spoiler,
         has_reply_fallback=html.lstrip()[:9].lower() == "<mx-reply",
         links=tuple(reader.links),
+        has_quote=any(line.startswith("> ") for line in lines) and reader.has_quote,
     )
+
+
+def _line(raw: str) -> str:
+    words = " ".join(raw.replace(_QUOTED, " ").split())
+    return f"> {words}" if words and raw.startswith(_QUOTED) else words
 
 
 class _Reader:
@@ -75,6 +84,8 @@ class _Reader:
         self.pieces: list[str] = []
         self.links: list[str] = []
         self.has_spoiler = False
+        self.has_quote = False
+        self._quotes = 0  # open quotations that can be seen
         self._covered = 0  # open <span> since the covering one, it included
         self._unseen = 0  # open elements whose content nobody sees
 
@@ -98,7 +109,7 @@ class _Reader:
 
     def _text(self, raw: str) -> None:
         if raw and not self._covered and not self._unseen:
-            self.pieces.append(unescape(raw))
+            self.pieces.append(unescape(raw).replace(_QUOTED, "\ufffd").replace("\n", self._line_end()))
 
     def _tag(self, tag: re.Match[str]) -> None:
         is_end, name, attributes = bool(tag[1]), tag[2].lower(), tag[3]
@@ -112,7 +123,13 @@ class _Reader:
         elif name == "a" and not is_end:
             self._keep_link(attributes)
         elif name in _BREAKING and not self._unseen:
-            self.pieces.append("\n")
+            if name == "blockquote":
+                self._quotes = max(0, self._quotes - 1) if is_end else self._quotes + 1
+                self.has_quote = True
+            self.pieces.append(self._line_end())
+
+    def _line_end(self) -> str:
+        return f"\n{_QUOTED}" if self._quotes else "\n"
 
     def _cover(self) -> None:
         self.has_spoiler = True

@@ -4,13 +4,13 @@ Each page is one transaction with the place where reading goes on, so a run may 
 an `end` that the homeserver gave: a missing one is the end of reading, an empty page with one is not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
 import structlog
 
-from index.model import EventId
+from index.model import EventId, RoomId
 from index.store import ledger, met
 from index.store import rooms as room_store
 from index.store.rooms import DONE, NEW, READING, REFUSED, WALKING, Gap, UnknownStretch
@@ -35,6 +35,7 @@ _PATIENCE_MS: Final = 24 * 3_600_000
 async def read_rooms(run: Run) -> None:
     """Every admitted room of which something is still to be read."""
     open_gaps = {gap.room for gap in await room_store.gaps(run.writer.store.connection)}
+    await _ask_again(run, open_gaps)
     held_up = open_gaps | await ledger.rooms_held_up(run.writer.store.connection)
     waiting = [
         room.id
@@ -42,6 +43,33 @@ async def read_rooms(run: Run) -> None:
         if room.record.is_admitted and (room.record.phase != DONE or room.id in held_up)
     ]
     await run.each(waiting, lambda room: _read(run, room))
+
+
+async def _ask_again(run: Run, with_gaps: Collection[RoomId]) -> None:
+    """What do the messages answer that were stored before that was kept? All of the room is walked through for it.
+
+    Nothing that stands is written anew, and an order to forget finds the replies that it takes along on the way.
+    """
+    for room_id in await ledger.rooms_to_ask(run.writer.store.connection):
+        room = run.rooms.get(room_id)
+        if room is None or not room.record.is_admitted or room.record.phase != DONE or room_id in with_gaps:
+            continue
+        record = room.record
+        gap = Gap(
+            room=room_id,
+            token=run.since,
+            until=record.fresh_token,
+            next_order=record.last_order + GAP_ORDERS,
+            visibility=record.seen_visibility,
+            opened_ms=run.now_ms,
+            is_thorough=True,
+        )
+        room = room.with_record(last_order=gap.next_order)
+        async with run.writer.transaction() as store:
+            await room_store.save_room(store.connection, room.record)
+            await room_store.save_gap(store.connection, gap)
+        run.rooms[room_id] = room
+        run.tally(room_id).notes.append("looked through once more for which messages answer which")
 
 
 async def _read(run: Run, room: Room) -> None:
@@ -189,6 +217,8 @@ async def _fill(run: Run, room: Room, gap: Gap) -> bool:
             await _note_unknown(run, room, batch, stretch.unknown)
             if is_closed:
                 await room_store.close_gap(connection, gap)
+                if stretch.page.end is None and gap.until == room.record.fresh_token:
+                    await ledger.stop_asking(connection, key)  # everything that may be read was read
             else:
                 await room_store.save_gap(connection, gap)
         run.count(room, sifted, odd=stretch.page.odd, forged=changes.forged)

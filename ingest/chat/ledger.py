@@ -8,26 +8,44 @@ Any order of arrival, with repetitions and in any batches, ends in the same text
 - an edit is valid if sender and type are the original's, neither has a `state_key`, and its target is no edit;
   invalid ones are forgotten at once, and one whose original is unknown waits, unseen, until it is known;
 - a tombstone outlives everything: what it names is deleted now and refused later. The tombstone of an original covers
-  its edits, those to come as well. That of an edit lets the text fall back to the revision before.
+  its edits, those to come as well. That of an edit lets the text fall back to the revision before;
+- what answers a purged message loses every quotation, in all of its revisions, or goes as well where the order takes
+  replies along. That is not passed on: what answers such a reply stands, without quotations.
 
 Superseded revisions stay in the ledger, since a redaction of the newest must bring the one before back. They are
 scrubbed like the rest and reach neither window nor index.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Final
 
 from index.model import EventId, RoomId, UserId
-from ingest.chat.content import SILENCE, Content
+from ingest.chat.content import SILENCE, Content, without_quotes
 from ingest.chat.events import Edited, Extracted, Pruned, Redacted, Said, clamped_ms
 from ingest.chat.rendering import Utterance
 
+NO_REPLY: Final = EventId("")
+
 
 class Why(StrEnum):
+    """Of two reasons for one message the one that demands more is kept."""
+
     REDACTED = "redacted"
     PRUNED = "pruned"  # the server has it without content, or has it no more
     PURGED = "purged"
+    PURGED_WITH_REPLIES = "purged with replies"
+
+    @property
+    def is_order(self) -> bool:
+        return self in (Why.PURGED, Why.PURGED_WITH_REPLIES)
+
+    def demands_more_than(self, other: "Why | None") -> bool:
+        return other is None or _DEMANDS[self] > _DEMANDS[other]
+
+
+_DEMANDS: Final = {Why.REDACTED: 0, Why.PRUNED: 0, Why.PURGED: 1, Why.PURGED_WITH_REPLIES: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +62,7 @@ class LedgerRow:
     sent_ms: int  # clamped: shown, filtered by
     content: Content
     thread_root: EventId | None = None
+    reply_to: EventId | None = NO_REPLY  # None: not known, of an original that was stored before this was kept
     has_state_key: bool = False
     winner: EventId | None = None  # of an original: the row whose content counts now. None in edits
     window: EventId | None = None  # of an original: the window it is in, for good. None while it has no words
@@ -64,19 +83,32 @@ class TombstoneRow:
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """A standing order to forget every message that meets all conditions given. Times are inclusive."""
+    """A standing order to forget every message that meets all conditions given. Times are inclusive.
+
+    Edits go with their message. With `takes_replies` what answers it goes as well, with its own edits.
+    """
 
     room: RoomId | None
     event: EventId | None = None
     sender: UserId | None = None
     after_ms: int | None = None
     before_ms: int | None = None
+    takes_replies: bool = False
 
-    def covers(self, room: RoomId, event: EventId, sender: UserId, times_ms: Iterable[int]) -> bool:
-        """With two times of one message (claimed and clamped), either is enough."""
+    @property
+    def why(self) -> Why:
+        return Why.PURGED_WITH_REPLIES if self.takes_replies else Why.PURGED
+
+    def names(self, room: RoomId, event: EventId) -> bool:
+        """Whether it is this message alone that is ordered, whoever sent it and whenever."""
+        is_bare = (self.sender, self.after_ms, self.before_ms) == (None, None, None)
+        return is_bare and self.event == event and self.room in {None, room}
+
+    def covers(self, room: RoomId, events: Container[EventId], sender: UserId, times_ms: Iterable[int]) -> bool:
+        """Of two ids (an edit's and its target's) and of two times (claimed and clamped) either is enough."""
         return (
             self.room in {None, room}
-            and self.event in {None, event}
+            and (self.event is None or self.event in events)
             and self.sender in {None, sender}
             and any(
                 (self.after_ms is None or ms >= self.after_ms) and (self.before_ms is None or ms <= self.before_ms)
@@ -110,11 +142,25 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
+class Needs:
+    """What `plan` has to be told of what is stored.
+
+    Rows: those of the families of `rows`, of what answers one of `answered`, and of what answers that, where it is also
+    in `answered_twice`. Tombstones: of `graves`, and of what those rows answer.
+    """
+
+    rows: frozenset[EventId]
+    answered: frozenset[EventId]
+    answered_twice: frozenset[EventId]
+    graves: frozenset[EventId]
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerView:
-    """What the store has on the ids of `touched_by`: those rows, all rows of their families, and the tombstones."""
+    """What the store has of the `Needs`."""
 
     rows: Mapping[EventId, LedgerRow] = field(default_factory=dict)
-    tombstones: frozenset[EventId] = frozenset()
+    tombstones: Mapping[EventId, Why] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +168,7 @@ class Changes:
     """Written in one transaction with the cursor. `deleted` first: no id is in both."""
 
     put: tuple[LedgerRow, ...]
-    deleted: tuple[EventId, ...]
+    deleted: tuple[EventId, ...]  # the oldest first
     tombstones: tuple[TombstoneRow, ...]
     stale_windows: frozenset[EventId]  # to be rendered again
     unplaced: tuple[
@@ -131,29 +177,45 @@ class Changes:
     forged: int  # edits that were refused
 
 
-def touched_by(arrivals: Iterable[Arrival]) -> frozenset[EventId]:
-    """The ids for which the shell loads a `LedgerView`:
-
-    rows    family IN ids OR family IN (SELECT family FROM ledger WHERE event IN ids)
-    graves  event IN ids
-    """
-    ids: set[EventId] = set()
+def needs_of(arrivals: Iterable[Arrival], rules: Rules, why: Why = Why.PRUNED) -> Needs:
+    """Arguments as for `plan`. A reply may have to go for what it answers, so what answers it is looked at as well."""
+    rows: set[EventId] = set()
+    answered: set[EventId] = set()
+    twice: set[EventId] = set()
+    graves: set[EventId] = set()
     for arrival in arrivals:
-        match arrival.record:
-            case Said(event=event) | Pruned(event=event):
-                ids.add(event)
+        record, reason = arrival.record, None
+        match record:
+            case Said(event=event, reply_to=reply_to):
+                rows.add(event)
+                reason = _why_purged(record, rules)
+                if reply_to is not None:
+                    graves.add(reply_to)
+                    answered.add(event)
             case Edited(event=event, target=target):
-                ids |= {event, target}
+                rows |= {event, target}
+                reason = _why_purged(record, rules)
+            case Pruned(event=event):
+                rows.add(event)
+                reason = why
             case Redacted(target=target):
-                ids.add(target)
-    return frozenset(ids)
+                rows.add(target)
+        if reason is not None and reason.is_order and record.event is not None:
+            answered.add(record.event)
+            if reason is Why.PURGED_WITH_REPLIES:
+                twice.add(record.event)
+    return Needs(frozenset(rows), frozenset(answered), frozenset(twice), frozenset(rows | graves))
 
 
-def plan(arrivals: Sequence[Arrival], view: LedgerView, rules: Rules) -> Changes:
-    """The arrivals of one room, in any order. Repeating a batch that was stored changes nothing."""
+def plan(arrivals: Sequence[Arrival], view: LedgerView, rules: Rules, *, why: Why = Why.PRUNED) -> Changes:
+    """The arrivals of one room, in any order. Repeating a batch that was stored changes nothing.
+
+    `why` is what `Pruned` ones are buried for.
+    """
     book = _Book(view)
     for arrival in arrivals:
-        book.bury(arrival.record, rules)
+        book.bury(arrival.record, rules, why)
+    book.bury_replies([arrival.record for arrival in arrivals])
     for arrival in arrivals:
         book.enter(arrival, rules)
     book.settle()
@@ -195,34 +257,64 @@ class _Book:
         for row in view.rows.values():
             self._families.setdefault(row.family, []).append(row.event)
 
-    def bury(self, record: Extracted, rules: Rules) -> None:
+    def bury(self, record: Extracted, rules: Rules, why: Why) -> None:
         match record:
             case Redacted(room=room, target=target):
                 self._dig(room, target, Why.REDACTED)
             case Pruned(room=room, event=event):
-                self._dig(room, event, Why.PRUNED)
-            case Said() | Edited() if rules.purges and _is_purged(record, rules):
-                self._dig(record.room, record.event, Why.PURGED)
+                self._dig(room, event, why)
+            case Said() | Edited() if rules.purges:
+                if (ordered := _why_purged(record, rules)) is not None:
+                    self._dig(record.room, record.event, ordered)
+                if isinstance(record, Said) and record.reply_to is not None:
+                    for purge in rules.purges:
+                        if purge.names(record.room, record.reply_to):
+                            self._dig(record.room, record.reply_to, purge.why)
+
+    def bury_replies(self, records: Iterable[Extracted]) -> None:
+        """After everything was buried for reasons of its own."""
+        came = [(one.room, one.event, one.reply_to) for one in records if isinstance(one, Said)]
+        kept = [(row.room, row.event, row.reply_to) for row in self._rows.values()]
+        doomed = [
+            (room, event)
+            for room, event, reply_to in [*came, *kept]
+            if reply_to is not None and self._why(reply_to) is Why.PURGED_WITH_REPLIES
+        ]
+        for room, event in doomed:
+            self._dig(room, event, Why.PURGED)
 
     def _dig(self, room: RoomId, event: EventId, why: Why) -> None:
-        if event in self._before.tombstones:
+        if not why.demands_more_than(self._why(event)):
             return
-        self._graves.setdefault(event, TombstoneRow(room, event, why))
+        self._graves[event] = TombstoneRow(room, event, why)
         self._touched[event] = None
-        if event in self._rows:
-            self._touched[self._rows[event].family] = None
+        for row in self._rows.values():
+            if row.event == event or row.reply_to == event:
+                self._touched[row.family] = None
+
+    def _why(self, event: EventId) -> Why | None:
+        grave = self._graves.get(event)
+        return self._before.tombstones.get(event) if grave is None else grave.why
 
     def _is_buried(self, event: EventId) -> bool:
-        return event in self._graves or event in self._before.tombstones
+        return self._why(event) is not None
+
+    def _lost_what_it_answers(self, row: LedgerRow) -> bool:
+        why = self._why(row.reply_to) if row.reply_to else None
+        return why is not None and why.is_order
 
     def enter(self, arrival: Arrival, rules: Rules) -> None:
         record = arrival.record
         if not isinstance(record, Said | Edited) or record.sender in rules.silent_senders:
             return
         family = record.target if isinstance(record, Edited) else record.event
-        if record.event in self._rows:
-            return
         is_original = isinstance(record, Said)
+        reply_to = (record.reply_to if isinstance(record, Said) else None) or NO_REPLY
+        if (known := self._rows.get(record.event)) is not None:
+            if known.reply_to is None:
+                self._rows[record.event] = replace(known, reply_to=reply_to)
+                self._touched[family] = None
+            return
         self._rows[record.event] = LedgerRow(
             event=record.event,
             room=record.room,
@@ -236,6 +328,7 @@ class _Book:
             if rules.keeps(record.content)
             else replace(SILENCE, is_notice=record.content.is_notice),
             thread_root=record.thread_root if isinstance(record, Said) else None,
+            reply_to=reply_to,
             has_state_key=isinstance(record, Said) and record.has_state_key,
             winner=record.event if is_original else None,
         )
@@ -245,7 +338,7 @@ class _Book:
             self._touched[record.event] = None  # edits of this edit, if any wait, are invalid from now on
 
     def settle(self) -> None:
-        """Drop what is buried or forged, and let the newest of the rest win: the one place where both are judged."""
+        """Drop what is buried or forged, cut quotations of what was purged, and let the newest of the rest win."""
         for family in self._touched:
             members = [self._rows[event] for event in self._families.get(family, ()) if event in self._rows]
             for member in members:
@@ -259,6 +352,10 @@ class _Book:
             for forged in {edit.event for edit in edits} - {edit.event for edit in valid}:
                 self._forged += 1
                 del self._rows[forged]
+            if self._lost_what_it_answers(original):
+                for row in (original, *valid):
+                    self._rows[row.event] = replace(row, content=without_quotes(row.content))
+                original = self._rows[family]
             if not original.is_edit:
                 newest = max(valid, key=lambda edit: (edit.claimed_ms, edit.event), default=original)
                 self._rows[family] = replace(original, winner=newest.event)
@@ -266,12 +363,12 @@ class _Book:
     def changes(self) -> Changes:
         before = self._before.rows
         put = [row for event, row in self._rows.items() if before.get(event) != row]
-        deleted = [event for event in before if event not in self._rows]
+        deleted = sorted((row.sent_ms, event) for event, row in before.items() if event not in self._rows)
         originals = [row for row in (self._rows.get(family) for family in self._touched) if row and not row.is_edit]
         unplaced = [row for row in originals if row.window is None and current(row, self._rows).text]
         return Changes(
             put=tuple(put),
-            deleted=tuple(deleted),
+            deleted=tuple(event for _, event in deleted),
             tombstones=tuple(self._graves.values()),
             stale_windows=frozenset(self._stale()),
             unplaced=tuple(sorted(unplaced, key=lambda row: (row.order, row.event))),
@@ -298,8 +395,12 @@ def _may_replace(edit: LedgerRow, original: LedgerRow) -> bool:
     )
 
 
-def _is_purged(record: Said | Edited, rules: Rules) -> bool:
+def _why_purged(record: Said | Edited, rules: Rules) -> Why | None:
     clamped = clamped_ms(record.claimed_ms, created_ms=rules.created_ms, now_ms=rules.now_ms)
-    return any(
-        purge.covers(record.room, record.event, record.sender, (record.claimed_ms, clamped)) for purge in rules.purges
-    )
+    events = (record.event, record.target) if isinstance(record, Edited) else (record.event,)
+    found = [
+        purge.why
+        for purge in rules.purges
+        if purge.covers(record.room, events, record.sender, (record.claimed_ms, clamped))
+    ]
+    return max(found, key=_DEMANDS.__getitem__, default=None)

@@ -32,6 +32,7 @@ class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     after_ms: int | None = None
     before_ms: int | None = None
     reason: str = ""
+    takes_replies: bool = False
 
 
 def write(folder: Path, record: PurgeRecord) -> None:
@@ -45,6 +46,7 @@ def write(folder: Path, record: PurgeRecord) -> None:
         after_ms=record.after_ms,
         before_ms=record.before_ms,
         reason=record.reason,
+        takes_replies=record.takes_replies,
     )
     name = f"{record.ordered_ms}-{secrets.token_hex(4)}"
     try:
@@ -89,6 +91,7 @@ def _record(file: Path) -> PurgeRecord:
         ordered_ms=order.ordered_ms,
         ordered_by=order.ordered_by,
         reason=order.reason,
+        takes_replies=order.takes_replies,
     )
 
 

@@ -27,29 +27,46 @@ _AT_ONCE: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Purged:
-    """What went."""
+class Effect:
+    """Messages and edits that went, documents that were written anew, and those that went."""
 
     events: int = 0
-    rooms: frozenset[RoomId] = frozenset()
-    effect: "Effect" = field(default_factory=lambda: Effect())
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """Documents that were written anew, and those that went."""
-
     written: int = 0
     removed: int = 0
 
     def __add__(self, other: "Effect") -> "Effect":
-        return Effect(self.written + other.written, self.removed + other.removed)
+        return Effect(self.events + other.events, self.written + other.written, self.removed + other.removed)
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What went."""
+
+    effect: Effect = field(default_factory=Effect)
+    rooms: frozenset[RoomId] = frozenset()
+
+    @property
+    def events(self) -> int:
+        return self.effect.events
+
+    def __add__(self, other: "Purged") -> "Purged":
+        return Purged(self.effect + other.effect, self.rooms | other.rooms)
+
+
+@dataclass(frozen=True, slots=True)
+class Burial:
+    """For what messages go. `order` is the key of the purge that names them, which counts them."""
+
+    why: Why
+    buries: bool = True  # leaves tombstones
+    order: int | None = None
 
 
 def rules_of(records: Sequence[PurgeRecord]) -> tuple[Purge, ...]:
     """What arrivals are held against."""
     return tuple(
-        Purge(record.room, record.event, record.sender, record.after_ms, record.before_ms) for record in records
+        Purge(record.room, record.event, record.sender, record.after_ms, record.before_ms, record.takes_replies)
+        for record in records
     )
 
 
@@ -65,51 +82,49 @@ async def apply_purges(writer: Writer, settings: ChatSettings, now_ms: int) -> l
     for record in await purge_store.purges(writer.store.connection):
         if record.applied_ms is not None or record.key is None:
             continue
-        purged = await _remove_all(
-            writer,
-            settings,
-            now_ms,
-            partial(sweeps.matching, writer.store.connection, record.conditions, limit=_AT_ONCE),
-            order=record.key,
-        )
+        purged = await _apply(writer, settings, now_ms, record, record.key)
         async with writer.transaction() as store:
             await purge_store.record_applied(store.connection, record.key, now_ms=now_ms)
         done.append((record, purged))
     return done
 
 
+async def _apply(writer: Writer, settings: ChatSettings, now_ms: int, record: PurgeRecord, key: int) -> Purged:
+    """Replies first: by what they answer they are found as long as that is there."""
+    connection, conditions = writer.store.connection, record.conditions
+    (rule,) = rules_of([record])
+    burial = Burial(rule.why, order=key)
+    purged = Purged()
+    if record.takes_replies:
+        find = partial(sweeps.answering, connection, conditions, limit=_AT_ONCE)
+        purged += await _remove_all(writer, settings, now_ms, find, Burial(Why.PURGED, order=key))
+    if record.room is not None and record.event is not None and rule.names(record.room, record.event):
+        # Redacted before, it is not stored, and what answers it may quote it all the same.
+        effect = await remove(writer, settings, record.room, [record.event], burial, now_ms=now_ms)
+        purged += Purged(effect, frozenset({record.room} if effect.events else ()))
+    find = partial(sweeps.matching, connection, conditions, limit=_AT_ONCE)
+    return purged + await _remove_all(writer, settings, now_ms, find, burial)
+
+
 async def erase_users(writer: Writer, settings: ChatSettings, now_ms: int) -> Purged:
     """Messages of users that the configuration names, in all rooms."""
-    events, rooms = 0, frozenset[RoomId]()
+    purged = Purged()
     for user in settings.erased_users:
         find = partial(sweeps.matching, writer.store.connection, Conditions(sender=user), limit=_AT_ONCE)
-        purged = await _remove_all(writer, settings, now_ms, find)
-        events, rooms = events + purged.events, rooms | purged.rooms
-    return Purged(events, rooms)
+        purged += await _remove_all(writer, settings, now_ms, find, Burial(Why.PURGED))
+    return purged
 
 
 async def expire(writer: Writer, settings: ChatSettings, room: RoomId, before_ms: int, now_ms: int) -> Purged:
     """Messages of a room from before a time. No tombstones: arrivals are held against the time as well."""
-    return await _remove_all(
-        writer,
-        settings,
-        now_ms,
-        lambda: sweeps.older(writer.store.connection, room, before_ms, limit=_AT_ONCE),
-        buries=False,
-    )
+    find = partial(sweeps.older, writer.store.connection, room, before_ms, limit=_AT_ONCE)
+    return await _remove_all(writer, settings, now_ms, find, Burial(Why.PRUNED, buries=False))
 
 
 async def _remove_all(
-    writer: Writer,
-    settings: ChatSettings,
-    now_ms: int,
-    find: Callable[[], Awaitable[list[Place]]],
-    *,
-    buries: bool = True,
-    order: int | None = None,
+    writer: Writer, settings: ChatSettings, now_ms: int, find: Callable[[], Awaitable[list[Place]]], burial: Burial
 ) -> Purged:
-    count, effect = 0, Effect()
-    rooms: set[RoomId] = set()
+    purged = Purged()
     before: list[Place] = []
     while places := await find():
         if places == before:
@@ -119,32 +134,21 @@ async def _remove_all(
         for place in places:
             by_room.setdefault(place.room, []).append(place.event)
         for room, events in by_room.items():
-            effect += await remove(
-                writer, settings, room, events, Why.PURGED, now_ms=now_ms, buries=buries, order=order
-            )
-        count += len(places)
-        rooms |= by_room.keys()
-    return Purged(count, frozenset(rooms), effect)
+            effect = await remove(writer, settings, room, events, burial, now_ms=now_ms)
+            purged += Purged(effect, frozenset({room}))
+    return purged
 
 
 async def remove(
-    writer: Writer,
-    settings: ChatSettings,
-    room: RoomId,
-    events: Sequence[EventId],
-    why: Why,
-    *,
-    now_ms: int,
-    buries: bool = True,
-    order: int | None = None,
+    writer: Writer, settings: ChatSettings, room: RoomId, events: Sequence[EventId], burial: Burial, *, now_ms: int
 ) -> Effect:
-    """Named events of one room, in one transaction; `order` is the purge that names them."""
+    """Named events of one room, in one transaction."""
     record = await room_store.room(writer.store.connection, room)
     if record is None:
         return Effect()
     shelf = room_of(record).shelf(settings, (), now_ms)
     async with writer.batch(source_id(room), label=record.label, is_public=record.is_public) as batch:
-        await forget(batch, shelf, events, why, buries=buries)
-        if order is not None:
-            await purge_store.record_removed(batch.store.connection, order, events)
-    return Effect(batch.documents, batch.documents_removed)
+        changes = await forget(batch, shelf, events, burial.why, buries=burial.buries)
+        if burial.order is not None:
+            await purge_store.record_removed(batch.store.connection, burial.order, changes.deleted)
+    return Effect(len(changes.deleted), batch.documents, batch.documents_removed)

@@ -19,7 +19,7 @@ from index.store.rooms import DONE
 from index.store.sweeps import Place
 from ingest.chat.events import Pruned, extract
 from ingest.chat.ledger import Why
-from ingest.chat.purging import Effect, expire, remove
+from ingest.chat.purging import Burial, Effect, expire, remove
 from ingest.chat.room import Room
 from ingest.chat.run import Run
 from matrix.errors import RefusedError
@@ -28,6 +28,7 @@ log = structlog.get_logger()
 
 _AT_ONCE: Final = 200
 _FORBIDDEN: Final = 403
+_LOST: Final = Burial(Why.PRUNED, buries=False)
 _WITNESSES: Final = 3  # that a whole stretch is missing
 
 
@@ -103,7 +104,7 @@ async def _drop_lost_beginning(run: Run, room: Room, draw: random.Random, gone_m
 
 
 async def _drop(run: Run, room: Room, events: Sequence[EventId]) -> None:
-    effect = await remove(run.writer, run.settings, room.id, events, Why.PRUNED, now_ms=run.now_ms, buries=False)
+    effect = await remove(run.writer, run.settings, room.id, events, _LOST, now_ms=run.now_ms)
     _tell(run, room, effect, "the homeserver does not have all of its messages any more: those went here too")
 
 
@@ -112,7 +113,7 @@ async def _drop_orphans(run: Run, room: Room) -> None:
     before_ms = run.now_ms - run.settings.grace_ms
     orphans = await sweeps.orphan_edits(run.writer.store.connection, room.id, before_ms, limit=_AT_ONCE)
     if orphans:
-        await remove(run.writer, run.settings, room.id, orphans, Why.PRUNED, now_ms=run.now_ms, buries=False)
+        await remove(run.writer, run.settings, room.id, orphans, _LOST, now_ms=run.now_ms)
 
 
 def _tell(run: Run, room: Room, effect: Effect, note: str) -> None:

@@ -36,6 +36,7 @@ def message_record(row: LedgerRow) -> MessageRecord:
         family=row.family if row.is_edit else None,
         links=content.links,
         thread_root=row.thread_root,
+        reply_to=row.reply_to,
         winner=row.winner if row.winner != row.event else None,
         window=row.window,
     )
@@ -61,6 +62,7 @@ def ledger_row(record: MessageRecord, room: RoomId) -> LedgerRow:
             was_cut=bool(flags & _CUT),
         ),
         thread_root=record.thread_root,
+        reply_to=record.reply_to,
         has_state_key=bool(flags & _STATE_KEY),
         winner=None if record.family is not None else record.winner or record.event,
         window=record.window,

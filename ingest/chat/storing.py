@@ -16,7 +16,7 @@ from index.model import EventId, RoomId, UserId
 from index.store import ledger, met
 from index.store.rooms import room_key
 from ingest.chat.events import Pruned
-from ingest.chat.ledger import Arrival, Changes, LedgerRow, LedgerView, Rules, Why, current, plan, touched_by, utterance
+from ingest.chat.ledger import Arrival, Changes, LedgerRow, LedgerView, Rules, Why, current, needs_of, plan, utterance
 from ingest.chat.rendering import window_document, window_id
 from ingest.chat.rows import lane_name, ledger_rows, message_record, window_record, window_row
 from ingest.chat.windows import Bounds, place
@@ -37,25 +37,29 @@ class Shelf:
 
 
 async def store_arrivals(
-    batch: Batch, shelf: Shelf, arrivals: Sequence[Arrival], *, why: Why | None = None, buries: bool = True
+    batch: Batch, shelf: Shelf, arrivals: Sequence[Arrival], *, why: Why = Why.PRUNED, buries: bool = True
 ) -> Changes:
     """Bring ledger and index to what the arrivals say.
 
-    `why` replaces the reason on new tombstones; without `buries` none are left, so that what went may come again.
+    `why` is what pruned ones are buried for; without `buries` there are no tombstones, so that what went may come
+    again.
     """
     connection = batch.store.connection
     key = await _key(batch, shelf.room)
-    ids = touched_by(arrivals)
-    view = LedgerView(
-        ledger_rows(await ledger.families(connection, key, ids), shelf.room),
-        await met.tombstones(connection, key, ids),
+    needs = needs_of(arrivals, shelf.rules, why)
+    found = await ledger.families(
+        connection, key, needs.rows, answered=needs.answered, answered_twice=needs.answered_twice
     )
-    changes = plan(arrivals, view, shelf.rules)
+    kept = ledger_rows(found, shelf.room)
+    graves = needs.graves | {row.reply_to for row in kept.values() if row.reply_to}
+    buried = await met.tombstones(connection, key, graves)
+    view = LedgerView(kept, {event: Why(reason) for event, reason in buried.items()})
+    changes = plan(arrivals, view, shelf.rules, why=why)
     is_held_up = await ledger.is_held_up(connection, key)
     await ledger.delete(connection, key, changes.deleted)
     await ledger.put(connection, key, [message_record(row) for row in changes.put], is_waiting=is_held_up)
     if buries:
-        await met.bury(connection, key, [(grave.event, (why or grave.why).value) for grave in changes.tombstones])
+        await met.bury(connection, key, [(grave.event, grave.why.value) for grave in changes.tombstones])
     stale = set(changes.stale_windows)
     if not is_held_up:
         rows = {**view.rows, **{row.event: row for row in changes.put}}

@@ -31,11 +31,18 @@ _WHEN: Final = "write a day like 2026-11-01, a time like 2026-11-01T18:30, or a 
 @click.command()
 @common_options
 @click.option("--room", metavar="ROOM", help="In this room: its id, or an alias that the index knows.")
-@click.option("--event", metavar="ID", help="This message, with its edits.")
+@click.option("--event", metavar="ID", help="This message, with its edits and the replies to it.")
 @click.option("--sender", metavar="USER", help="What this person sent, like @alice:example.org.")
 @click.option("--since", metavar="WHEN", help="Sent then or later, by the server's time: a day (UTC), a time, or 7d.")
 @click.option("--until", metavar="WHEN", help="Sent then or earlier; a day counts to its end.")
 @click.option("--all", "is_all", is_flag=True, help="Everything that was said in the room until now.")
+@click.option(
+    "--with-replies/--keep-replies",
+    "takes_replies",
+    default=None,
+    help="What answers a message that goes: forget it as well, or keep it without what it quotes. The default is to"
+    " forget it, but with --sender to keep it, for it is somebody else's.",
+)
 @click.option("--reason", default="", metavar="TEXT", help="Kept with the order; say why, and quote nothing.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Only count what would go.")
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
@@ -43,7 +50,8 @@ _WHEN: Final = "write a day like 2026-11-01, a time like 2026-11-01T18:30, or a 
 @click.pass_obj
 def command(
     invocation: Invocation, room: str | None, event: str | None, sender: str | None, since: str | None,
-    until: str | None, reason: str, *, is_all: bool, is_dry: bool, is_sure: bool, is_list: bool,
+    until: str | None, reason: str, *, takes_replies: bool | None, is_all: bool, is_dry: bool, is_sure: bool,
+    is_list: bool,
 ) -> int:  # fmt: skip
     """Forget messages for good, by the host's order.
 
@@ -51,29 +59,33 @@ def command(
     rooms, and what the person may send later as well. The order stands for ever: it outlives the index, and what it
     names is not taken in again. Nothing is changed on the homeserver.
 
+    Edits go with their message, and so do direct replies, those to come as well; what answers such a reply stays, but
+    loses its quotations. Messages of a thread answer its first one only where they say so.
+
     Exit code 1 says that something is not erased yet, 6 that a running refresh will carry the order out.
     """
     if is_list:
         return _list(invocation)
     record = order_of(
-        invocation, room=room, event=event, sender=sender, since=since, until=until, reason=reason, is_all=is_all
-    )
+        invocation, room=room, event=event, sender=sender, since=since, until=until, reason=reason, is_all=is_all,
+        takes_replies=takes_replies,
+    )  # fmt: skip
     found = _preview(invocation, record)
     if is_dry:
         if invocation.as_json:
             put_json({"version": 1, "order": order_record(record), "matched": matched_record(found)})
         else:
-            click.echo(f"{scope(record)}: {reach(found)}")
+            click.echo(f"{scope(record)}: {reach(found, record)}")
         return Exit.FINE
     if not is_sure:
         if not sys.stdin.isatty() or invocation.as_json:
             raise click.UsageError("nobody can be asked here: say --yes, or --dry-run to see what would go")
-        click.confirm(f"{one_line(scope(record))}: {reach(found)}. Forget that for good?", abort=True)
+        click.confirm(f"{one_line(scope(record))}: {reach(found, record)}. Forget that for good?", abort=True)
     done = asyncio.run(give(invocation.config, invocation.credentials, record))
     if invocation.as_json:
         put_json({"version": 1, "matched": matched_record(found), **purge_record(done)})
     elif not invocation.is_quiet or not done.is_erased:
-        click.echo(told(done))
+        click.echo(told(done, found))
     if not done.is_applied:
         return Exit.BUSY
     return Exit.FINE if done.is_erased else Exit.NOTHING
@@ -81,7 +93,7 @@ def command(
 
 def order_of(
     invocation: Invocation, *, room: str | None, event: str | None, sender: str | None, since: str | None,
-    until: str | None, reason: str, is_all: bool,
+    until: str | None, reason: str, is_all: bool, takes_replies: bool | None = None,
 ) -> PurgeRecord:  # fmt: skip
     """The order that the options give; `UsageError` unless it is plain what is meant."""
     now_ms = time.time_ns() // 1_000_000
@@ -113,6 +125,7 @@ def order_of(
         ordered_ms=now_ms,
         ordered_by=host_user(),
         reason=redact(reason),
+        takes_replies=sender is None if takes_replies is None else takes_replies,
     )
 
 
@@ -168,26 +181,41 @@ def scope(record: PurgeRecord) -> str:
         parts.append(f"since {shown(record.after_ms)}")
     if record.before_ms is not None:
         parts.append(f"until {shown(record.before_ms)}")
+    if record.takes_replies:
+        parts.append("with replies")
     return ", ".join(parts)
 
 
-def reach(found: Matched | None) -> str:
+def reach(found: Matched | None, record: PurgeRecord) -> str:
     if found is None:
         return "the index cannot be looked into now"
-    if found.first_ms is None or found.last_ms is None:
-        return "nothing of it is stored now"
-    return (
-        f"{found.events:,} messages and edits in {found.windows:,} windows of {found.rooms:,} rooms,"
-        f" sent {shown(found.first_ms)} to {shown(found.last_ms)}"
-    )
+    said = "nothing of it is stored now"
+    if found.first_ms is not None and found.last_ms is not None:
+        said = (
+            f"{found.events:,} messages and edits in {found.windows:,} windows of {found.rooms:,} rooms,"
+            f" sent {shown(found.first_ms)} to {shown(found.last_ms)}"
+        )
+    if found.replies:
+        fate = "go as well" if record.takes_replies else "stay, without what they quote"
+        said += f"; {found.replies:,} more that answer (edits counted) {fate}"
+    return f"{said}{unasked(found)}"
 
 
-def told(done: Purge) -> str:
+def unasked(found: Matched) -> str:
+    """What is missing until the refresh after an upgrade has gone through the rooms once more."""
+    if not found.unasked:
+        return ""
+    return f"; what {found.unasked:,} older messages of these rooms answer is found out by the next refresh"
+
+
+def told(done: Purge, found: Matched | None) -> str:
     if not done.is_applied:
         return (
             f"Written down, not carried out yet: {one_line(done.busy.partition(' (')[0])}. It or the next one does it."
         )
     lines = [f"Forgot {done.record.removed:,} messages and edits. Proof: {done.record.proof or 'nothing went'}"]
+    if found is not None and found.unasked:
+        lines.append(unasked(found).removeprefix("; ").capitalize() + ": replies among them follow then.")
     if done.copy_fault:
         lines.append(f"Not yet erased from the cluster: {one_line(done.copy_fault)}. The next refresh does it.")
     elif not done.is_erased:
@@ -215,6 +243,7 @@ def order_record(record: PurgeRecord) -> dict[str, object]:
         "ordered_ms": record.ordered_ms,
         "ordered_by": record.ordered_by,
         "reason": record.reason,
+        "takes_replies": record.takes_replies,
         "applied_ms": record.applied_ms,
         "removed": record.removed,
         "proof": record.proof,
@@ -230,6 +259,8 @@ def matched_record(found: Matched | None) -> dict[str, object] | None:
         "windows": found.windows,
         "first_ms": found.first_ms,
         "last_ms": found.last_ms,
+        "replies": found.replies,
+        "unasked": found.unasked,
     }
 
 

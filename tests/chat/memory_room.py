@@ -8,7 +8,18 @@ from dataclasses import replace
 
 from index.model import Document, EventId, RoomId
 from ingest.chat.events import Extracted
-from ingest.chat.ledger import Arrival, Changes, LedgerRow, LedgerView, Rules, TombstoneRow, plan, touched_by, utterance
+from ingest.chat.ledger import (
+    Arrival,
+    Changes,
+    LedgerRow,
+    LedgerView,
+    Rules,
+    TombstoneRow,
+    Why,
+    needs_of,
+    plan,
+    utterance,
+)
 from ingest.chat.rendering import render, window_document
 from ingest.chat.windows import Bounds, Lane, WindowRow, place
 
@@ -25,12 +36,12 @@ class MemoryRoom:
         self.rendered: list[EventId] = []  # each rendering of a window, to see what was touched
         self._order = 0
 
-    def take(self, batch: Sequence[Extracted], *, is_backfill: bool = False) -> Changes:
+    def take(self, batch: Sequence[Extracted], *, is_backfill: bool = False, why: Why = Why.PRUNED) -> Changes:
         arrivals = []
         for record in batch:
             self._order += 1
             arrivals.append(Arrival(self._order, record))
-        changes = plan(arrivals, self._view(arrivals), self.rules)
+        changes = plan(arrivals, self._view(arrivals, why), self.rules, why=why)
         for event in changes.deleted:
             del self.rows[event]
         self.rows.update((row.event, row) for row in changes.put)
@@ -50,11 +61,15 @@ class MemoryRoom:
                 found[message.event] = chunk.text[message.span.start : message.span.end]
         return found
 
-    def _view(self, arrivals: Sequence[Arrival]) -> LedgerView:
-        ids = touched_by(arrivals)
+    def _view(self, arrivals: Sequence[Arrival], why: Why) -> LedgerView:
+        needs = needs_of(arrivals, self.rules, why)
+        replies = {event for event, row in self.rows.items() if row.reply_to in needs.answered}
+        first = {event for event in replies if self.rows[event].reply_to in needs.answered_twice}
+        ids = needs.rows | replies | {event for event, row in self.rows.items() if row.reply_to in first}
         families = ids | {self.rows[event].family for event in ids if event in self.rows}
         rows = {event: row for event, row in self.rows.items() if row.family in families}
-        return LedgerView(rows, frozenset(ids & self.tombstones.keys()))
+        graves = needs.graves | {row.reply_to for row in rows.values() if row.reply_to}
+        return LedgerView(rows, {event: self.tombstones[event].why for event in graves & self.tombstones.keys()})
 
     def _place(self, unplaced: Sequence[LedgerRow], *, is_backfill: bool) -> set[EventId]:
         open_windows: dict[Lane, WindowRow] = {row.lane: row for row in self.windows.values() if row.is_open}

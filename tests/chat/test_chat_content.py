@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.chat.content import without_fallback
+from ingest.chat.content import Content, without_fallback, without_quotes
 from ingest.chat.events import Edited, Extracted, Said
 from ingest.chat.formatted import SPOILER, read_formatted
 from tests.chat.raw_events import raw_edit, raw_message
@@ -49,13 +49,51 @@ def test_mx_reply_alone_marks_the_fallback_of_a_reply(read: Read) -> None:
     assert words(read, body="> their words\n\nhello", formatted_body=html, **REPLY) == "hello"
 
 
-def test_an_edit_loses_its_fallback_only_where_both_signs_agree(read: Read) -> None:
-    raw = raw_edit("$e", "$m", FALLBACK + "fixed")
-    kept = read(raw)
-    assert isinstance(kept, Edited) and kept.content.text == FALLBACK + "fixed"
-    raw["content"]["m.new_content"]["formatted_body"] = "<mx-reply>x</mx-reply>fixed"
-    stripped = read(raw)
-    assert isinstance(stripped, Edited) and stripped.content.text == "fixed"
+@pytest.mark.parametrize(
+    ("body", "html", "left"),
+    [
+        (FALLBACK + "fixed", None, "fixed"),
+        ("> their words\n\nfixed", "<mx-reply>x</mx-reply>fixed", "fixed"),
+        ("> my own quote\n\nfixed", None, "> my own quote\n\nfixed"),
+    ],
+)
+def test_an_edit_whose_original_may_be_unknown_loses_its_fallback_by_one_sign(
+    read: Read, body: str, html: str | None, left: str
+) -> None:
+    raw = raw_edit("$e", "$m", body)
+    raw["content"]["m.new_content"] |= {} if html is None else {"formatted_body": html}
+    edit = read(raw)
+    assert isinstance(edit, Edited) and edit.content.text == left
+
+
+def test_what_an_answer_quotes_in_its_markup_alone_is_marked_as_a_quotation(read: Read) -> None:
+    html = "<blockquote>their<br>words<blockquote>deeper</blockquote></blockquote><p>mine</p>"
+    assert words(read, body="their words deeper mine", formatted_body=html, **REPLY) == (
+        "> their\n> words\n> deeper\nmine"
+    )
+    assert words(read, body="their words deeper mine", formatted_body=html) == "their words deeper mine"
+    assert words(read, body="> their words\n\nmine", formatted_body=html, **REPLY) == "> their words\n\nmine"
+    covered = html + "<span data-mx-spoiler>x</span>"
+    assert words(read, body="their words mine x", formatted_body=covered).startswith("> their\n> words\n> deeper\nmine")
+
+
+def test_without_quotations_neither_their_lines_nor_their_links_are_left(read: Read) -> None:
+    body = "> see https://secret.example/x\n>more\n  > indented\nmine https://mine.example/y\n\n> end"
+    html = '<a href="https://other.example/">other</a>'
+    content = without_quotes(said(read, body=body, formatted_body=html, **REPLY).content)
+    assert (content.text, content.links) == ("mine https://mine.example/y", ("https://mine.example/y",))
+    assert without_quotes(said(read, body="> all of it", **REPLY).content).text == ""
+    untouched = said(read, body="a > b", formatted_body=html).content
+    assert without_quotes(untouched) is untouched
+
+
+@given(st.lists(st.sampled_from(["> x", ">y", " > z", "own", "", "own > not"]), max_size=8).map("\n".join))
+def test_every_line_of_the_writers_own_outlives_the_cutting_of_quotations(text: str) -> None:
+    left = without_quotes(Content(text.strip())).text
+    assert ">" not in {line.strip()[:1] for line in left.split("\n")}
+    assert [line for line in left.split("\n") if line.strip()] == [
+        line for line in text.split("\n") if line.strip() and not line.strip().startswith(">")
+    ]
 
 
 @given(st.lists(st.sampled_from(["> <@a:b> x", "> y", ">", "", "own", "> own", ">own"]), max_size=8))

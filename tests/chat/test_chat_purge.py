@@ -5,10 +5,9 @@ import json
 import random
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,31 +19,9 @@ from index.store.store import open_store
 from ingest.chat import orders
 from ingest.lock import write_lock
 from sources.cli.main import group
+from tests.chat.desk import Desk
 from tests.chat.host import Host, host_for, own_report
 from tests.matrix.people import People, Person
-
-
-class Desk:
-    """The command line of the host whose index `host` fills."""
-
-    def __init__(self, host: Host) -> None:
-        self.host = host
-        self.config = host.folder.parent / f"{host.folder.name}.toml"
-        self.config.write_text(
-            f'state_dir = "{host.folder}"\nembed = {{ kind = "off" }}\nindex = {{ languages = ["en"] }}\n'
-            f'[chat]\nhomeserver = "{host.settings.homeserver}"\nuser = "{host.settings.user}"\n'
-        )
-        host.set(orders=host.folder / "purges")
-
-    def sources(self, *arguments: str) -> Result:
-        return CliRunner().invoke(group, ["--config", str(self.config), *arguments], standalone_mode=False)
-
-    async def purge(self, *arguments: str) -> dict[str, Any]:
-        """Carried out in a thread of its own, since the command has an event loop of its own."""
-        done = await asyncio.to_thread(self.sources, "chat-purge", "--json", *arguments)
-        if done.exception is not None:
-            raise done.exception
-        return {**json.loads(done.stdout), "exit": done.return_value}
 
 
 @pytest.fixture
@@ -66,11 +43,11 @@ async def test_a_message_is_counted_then_gone_from_every_byte_with_its_edits(
     await alice.edit(room, regretted, "quixotry regret")
     kept = await alice.reply(room, regretted, "standing answer")
     await host.refresh()
-    expected = await desk.purge("--room", room, "--event", regretted, "--dry-run")
-    assert (expected["matched"]["events"], expected["matched"]["rooms"]) == (2, 1)
+    expected = await desk.purge("--room", room, "--event", regretted, "--dry-run", "--keep-replies")
+    assert [expected["matched"][name] for name in ("events", "rooms", "replies", "unasked")] == [2, 1, 1, 0]
     assert "xylophonic" not in json.dumps(expected)
     assert await host.found("quixotry")
-    done = await desk.purge("--room", room, "--event", regretted, "--yes", "--reason", "asked for by mail")
+    done = await desk.purge("--room", room, "--event", regretted, "--yes", "--keep-replies", "--reason", "by mail")
     assert (done["exit"], done["applied"], done["erased"], done["order"]["removed"]) == (0, True, True, 2)
     assert await host.found("quixotry") == []
     for fragment in ("xyloph", "phonic", "quixot", "xotry"):
@@ -221,6 +198,7 @@ def test_what_is_not_plain_is_refused_and_nothing_is_written(tmp_path: Path, arg
         ordered_ms=st.integers(0, 2**53),
         ordered_by=st.text(max_size=20),
         reason=st.text(max_size=20),
+        takes_replies=st.booleans(),
     )
 )
 def test_an_order_reads_back_as_it_was_given(tmp_path_factory: pytest.TempPathFactory, record: PurgeRecord) -> None:
@@ -285,8 +263,7 @@ async def test_after_any_history_no_withdrawn_word_is_anywhere_and_every_other_i
             assert await host.found(lost) == [], (lost, history)
         for words in standing.values():
             assert await host.found(words[-1]), (words, history)
-        verified = await asyncio.to_thread(desk.sources, "verify", "--json")
-        assert json.loads(verified.stdout)["findings"] == [], history
+        assert await desk.faults() == [], history
 
     for _ in range(36):
         kind = draw.choice(

@@ -77,7 +77,7 @@ ROOM = (
     "INSERT INTO person VALUES (1, '@a:h')",
     "INSERT INTO chat_window VALUES (1, 1, '$1', '', 0, 0, 1)",
     "INSERT INTO ledger(event_key, room_key, event, person_key, type, position, claimed_ms, sent_ms, body, flags,"
-    " window_key, is_waiting) VALUES (1, 1, '$1', 1, 'm.room.message', 1, 1, 1, 'hello', 0, 1, 0)",
+    " reply_to, window_key, is_waiting) VALUES (1, 1, '$1', 1, 'm.room.message', 1, 1, 1, 'hello', 0, '', 1, 0)",
     "INSERT INTO source(source_key, id, corpus) VALUES (99, 'chat:!r:h', 'chat')",
     "INSERT INTO document(document_key, id, source_key, kind, title, room, revision, has_link, payload)"
     " VALUES (999, 'chat:!r:h $1', 99, 'window', '', '!r:h', 'r', 0, '{}')",
@@ -103,6 +103,7 @@ SPOILT = {
     "vector_outside_cells": ["INSERT INTO cell VALUES (3, zeroblob(8))"],
     "vector_of_other_length": ["UPDATE vector SET data = zeroblob(9) "
                                "WHERE part_key = (SELECT min(part_key) FROM part)"],
+    "vector_by_chunk": ["INSERT INTO chunk_vector VALUES (7, 7, zeroblob(8))"],
     "sender_without_chunk": ["INSERT INTO chunk_sender VALUES ('@a:h', 7)"],
     "senders_of_chunk": ["INSERT INTO chunk_sender SELECT '@b:h', max(chunk_key) FROM chunk"],
     "label_without_document": ["INSERT INTO document_label VALUES (7, 'tag', 'x')"],
@@ -112,11 +113,13 @@ SPOILT = {
     "room_shown": ["UPDATE room SET outcome = 'refused'"],
     "buried_message": ["INSERT INTO tombstone VALUES (1, '$1', 'purged')"],
     "message_not_indexed": ["INSERT INTO ledger(room_key, event, person_key, type, position, claimed_ms, sent_ms, body,"
-                            " flags, window_key, is_waiting) VALUES (1, '$2', 1, 'm', 2, 2, 2, 'lost', 0, 1, 0)"],
+                            " flags, reply_to, window_key, is_waiting)"
+                            " VALUES (1, '$2', 1, 'm', 2, 2, 2, 'lost', 0, '', 1, 0)"],
     "window_without_message": ["UPDATE ledger SET event = '$9'"],
     "lost_window": ["UPDATE ledger SET window_key = 5"],
     "lost_edit": ["UPDATE ledger SET winner = '$7'"],
     "person_without_message": ["INSERT INTO person VALUES (2, '@gone:h')"],
+    "answers_not_known": ["UPDATE ledger SET reply_to = NULL"],
     "order_not_carried_out": ["INSERT INTO purge(sender, ordered_ms, ordered_by, reason) VALUES ('@a:h', 1, 'x', '')"],
     "wipe_owed": [f"UPDATE meta SET value = '1' WHERE name = '{erase.DEBT}'"],
 }  # fmt: skip
@@ -141,7 +144,7 @@ def test_what_is_out_of_step_is_found_and_mended(community: Community, check: st
     assert check in community.findings()
     told = community.sources("verify").stdout
     assert "→" in told
-    if check == "order_not_carried_out":
+    if check in ("order_not_carried_out", "answers_not_known"):
         return
     left = community.findings("--repair")
     # What a refresh makes anew stays told until then.
