@@ -6,8 +6,8 @@ Each step and the record of it share a transaction; a file that a newer program 
 or audience is a comparison of numbers, in the full-text index as well. The id that the outside sees is `chunk.id`.
 
 Text stands in `chunk` alone; `words` and `grams` index it (external content, kept in step by triggers and `fulltext`)
-and `term` is a view of the postings. Vectors stand in one plain table clustered by cell of near vectors; that table is
-master copy and index in one, so nothing of a vector is left elsewhere when its row goes.
+and `term` is a view of the postings. Vectors stand in one plain table clustered by cell of near vectors, master copy
+and index in one. While there are cells they stand in `chunk_vector` as well, kept in step by triggers.
 
 Chat has its own half (step 2): `room` and what is around it say what may be read and how far it was read, `ledger` what
 each message says now, `chat_window` which messages stand together in one document.
@@ -294,6 +294,22 @@ STEPS: Final[tuple[str, ...]] = (
             VALUES ('delete', old.chunk_key, old.title, old.body, old.keys);
         INSERT INTO grams(grams, rowid, title, body) VALUES ('delete', old.chunk_key, old.title, old.body);
         INSERT INTO unindexed(chunk_key) VALUES (old.chunk_key);
+    END;
+    """,
+    """
+    -- The vectors once more, by chunk, while they are divided into cells: a narrow filter leaves a few runs of them.
+    CREATE TABLE chunk_vector(
+        chunk_key INTEGER NOT NULL, part_key INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(chunk_key, part_key)
+    ) WITHOUT ROWID;
+    INSERT INTO chunk_vector(chunk_key, part_key, data)
+        SELECT part.chunk_key, part.part_key, data FROM part INDEXED BY part_chunk
+        CROSS JOIN vector ON vector.cell = part.cell AND vector.part_key = part.part_key
+        WHERE part.cell <> 0 ORDER BY part.chunk_key;
+    CREATE TRIGGER vector_insert AFTER INSERT ON vector WHEN new.cell <> 0 BEGIN
+        INSERT INTO chunk_vector(chunk_key, part_key, data) VALUES (new.chunk_key, new.part_key, new.data);
+    END;
+    CREATE TRIGGER vector_delete AFTER DELETE ON vector WHEN old.cell <> 0 BEGIN
+        DELETE FROM chunk_vector WHERE chunk_key = old.chunk_key AND part_key = old.part_key;
     END;
     """,
 )

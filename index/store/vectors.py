@@ -1,11 +1,12 @@
-"""Vectors of parts: pending ones, stored ones, and the nearest to a question.
+"""Vectors of parts: pending ones, stored ones, and the cells they are divided into. `nearest` reads them.
 
 A unit vector is kept as int8 with one scale, which follows from the dimension: components of a unit vector have a
 deviation of `1 / sqrt(dimension)`, and four of them are clipped to the ends (measured recall@20 .995 of float32).
 
 The table is clustered by cell. A small index has the one cell 0 and every search is exact. From `CELLS_FROM` vectors
 on, the writer divides them into regions and those into cells of near vectors (k-means twice), and a search reads the
-nearest cells alone, of the nearest regions where there are many. A cell's number begins with that of its region.
+nearest cells alone. A cell's number begins with that of its region. While there are cells, `chunk_vector` holds the
+vectors once more by chunk, for searches in a narrow scope; triggers keep it in step.
 """
 
 from array import array
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import aiosqlite
 
 from index.model import Vector
-from index.store.scope import Range, Scope, within
+from index.store.scope import Range, within
 
 if TYPE_CHECKING:
     import numpy
@@ -34,10 +35,6 @@ SAMPLED_PER_CELL: Final = 32
 LEAST_MEMBERS: Final = 4
 """Of the sample, in a cell: the mean of fewer would tell of one of them, and outlive it."""
 REGION_BITS: Final = 16
-LEAST_PROBED: Final = 24
-"""Cells; otherwise twice the root of their number."""
-MANY_CELLS: Final = 2_000
-"""Beyond so many, those of the nearest quarter of the regions alone are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +47,6 @@ class PendingPart:
     title: str
     heading: tuple[str, ...]
     text: str  # of the part alone
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """A chunk's best part: `cosine` from -1 to 1."""
-
-    chunk_key: int
-    cosine: float
 
 
 def scale(dimension: int) -> float:
@@ -229,6 +218,12 @@ async def divide(connection: aiosqlite.Connection) -> bool:
     await connection.execute("DELETE FROM cell")
     await connection.executemany("INSERT INTO region(region, centroid) VALUES (?, ?)", regions)
     await connection.executemany("INSERT INTO cell(cell, centroid) VALUES (?, ?)", cells)
+    if not wanted:
+        await connection.execute("DELETE FROM chunk_vector")
+    elif not present:
+        await connection.execute(
+            "INSERT INTO chunk_vector(chunk_key, part_key, data) SELECT chunk_key, part_key, data FROM vector"
+        )
     await _move_all(connection, Cells(regions, cells))
     return True
 
@@ -311,6 +306,9 @@ async def _move_all(connection: aiosqlite.Connection, cells: Cells, batch: int =
         " CROSS JOIN vector AS v ON v.cell = moved.old AND v.part_key = moved.part_key"
         " ORDER BY moved.cell, moved.part_key"
     )
+    triggers = await connection.execute_fetchall(
+        "SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'vector' ORDER BY name"
+    )
     await connection.execute("DROP TABLE vector")
     await connection.execute("ALTER TABLE vector_anew RENAME TO vector")
     await connection.execute("DROP TABLE temp.moved")
@@ -318,54 +316,5 @@ async def _move_all(connection: aiosqlite.Connection, cells: Cells, batch: int =
         "UPDATE part SET cell = vector.cell FROM vector"
         " WHERE vector.part_key = part.part_key AND part.cell IS NOT vector.cell"
     )
-
-
-async def _probed(connection: aiosqlite.Connection, data: bytes) -> list[int]:
-    """The cells that a search reads; empty: all of them."""
-    rows = list(await connection.execute_fetchall("SELECT (SELECT count(*) FROM cell), (SELECT count(*) FROM region)"))
-    cells, regions = int(rows[0][0]), int(rows[0][1])
-    if not cells:
-        return []
-    among: str = "cell"
-    arguments: list[object] = []
-    if cells > MANY_CELLS and regions:
-        among = (
-            "(SELECT region FROM region ORDER BY vec_distance_l2(vec_int8(centroid), vec_int8(?)) LIMIT ?) AS near"
-            f" CROSS JOIN cell ON cell BETWEEN near.region << {REGION_BITS} AND (near.region + 1 << {REGION_BITS}) - 1"
-        )
-        arguments = [data, max(8, regions // 4)]
-    found = await connection.execute_fetchall(
-        f"SELECT cell FROM {among} ORDER BY vec_distance_l2(vec_int8(cell.centroid), vec_int8(?)) LIMIT ?",
-        (*arguments, data, max(LEAST_PROBED, 2 * isqrt(cells))),
-    )
-    return [int(row[0]) for row in found]
-
-
-async def nearest(connection: aiosqlite.Connection, vector: Vector, scope: Scope, *, limit: int) -> list[Near]:
-    """Chunks by their best part, nearest first.
-
-    A narrow scope is searched exactly through the parts of its chunks; a broad one through the cells near the question.
-    Reads more parts than chunks are wanted, since several parts of one chunk may be near.
-    """
-    data = quantise(vector)
-    is_all = scope.ranges is None and scope.keys is None
-    distance = "vec_distance_l2(vec_int8(vector.data), vec_int8(?)) AS distance"
-    if scope.is_narrow and not is_all:
-        condition, values = scope.condition("part.chunk_key")
-        statement = (
-            f"SELECT part.chunk_key, {distance} FROM part"
-            " CROSS JOIN vector ON vector.cell = part.cell AND vector.part_key = part.part_key"
-            f" WHERE {condition} ORDER BY distance, part.chunk_key LIMIT ?"
-        )
-    else:
-        condition, values = scope.condition("vector.chunk_key")
-        probed = await _probed(connection, data)
-        among = f" AND cell IN ({', '.join(map(str, probed))})" if probed else ""
-        statement = (
-            f"SELECT vector.chunk_key, {distance} FROM vector WHERE {condition}{among}"
-            " ORDER BY distance, vector.chunk_key LIMIT ?"
-        )
-    best: dict[int, float] = {}
-    for key, far in await connection.execute_fetchall(statement, (data, *values, limit * 4)):
-        best.setdefault(int(key), float(far))
-    return [Near(key, cosine(far, len(data))) for key, far in list(best.items())[:limit]]
+    for (statement,) in triggers:
+        await connection.execute(statement)

@@ -7,8 +7,8 @@ import numpy
 import pytest
 
 from index.model import EVERYTHING, Corpus, Filters, SourceId, Vector
-from index.store import vectors
-from index.store.scope import scope_of
+from index.store import nearest, vectors
+from index.store.scope import Scope, scope_of
 from index.store.soundness import CHECKS
 from index.store.store import Store, open_store
 
@@ -23,9 +23,13 @@ def made(seed: int) -> "numpy.ndarray":
     return (points / numpy.linalg.norm(points, axis=1, keepdims=True)).astype("<f4")
 
 
+def scaled(points: "numpy.ndarray") -> "numpy.ndarray":
+    """As they are stored."""
+    return numpy.clip(numpy.rint(points * vectors.scale(DIMENSION)), -127, 127).astype(numpy.int8)
+
+
 async def fill(store: Store, points: "numpy.ndarray") -> None:
     """Chunks without words, one part each: of them this test looks at nothing else."""
-    scaled = numpy.clip(numpy.rint(points * vectors.scale(DIMENSION)), -127, 127).astype(numpy.int8)
     connection = store.connection
     async with store.transaction():
         key = await store.register(SourceId("repo:many"), label="many", is_public=True)
@@ -44,14 +48,27 @@ async def fill(store: Store, points: "numpy.ndarray") -> None:
         )
         await connection.executemany(
             "INSERT INTO vector VALUES (0, ?, ?, ?)",
-            [(part, one, row.tobytes()) for part, (one, row) in enumerate(zip(keys, scaled, strict=True), start=1)],
+            [
+                (part, one, row.tobytes())
+                for part, (one, row) in enumerate(zip(keys, scaled(points), strict=True), start=1)
+            ],
         )
 
 
 async def found(store: Store, question: "numpy.ndarray") -> set[int]:
     scope = await scope_of(store.connection, await store.sources(), EVERYTHING, Filters(corpora=frozenset(Corpus)))
-    near = await vectors.nearest(store.connection, Vector(question.tobytes()), scope, limit=10)
+    near = await nearest.nearest(store.connection, Vector(question.tobytes()), scope, limit=10)
     return {one.chunk_key & 0xFFFF_FFFF for one in near}
+
+
+async def by_chunk(store: Store) -> set[tuple[int, int, bytes]]:
+    return {tuple(row) for row in await store.connection.execute_fetchall("SELECT * FROM chunk_vector")}
+
+
+async def by_cell(store: Store) -> set[tuple[int, int, bytes]]:
+    rows = await store.connection.execute_fetchall("SELECT chunk_key, part_key, data FROM vector WHERE cell <> 0")
+    assert rows
+    return {tuple(row) for row in rows}
 
 
 async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,18 +88,31 @@ async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, mon
         for check in CHECKS:
             if check.name in CHECKED:
                 assert list(await store.connection.execute_fetchall(check.question)) == [], check.name
-        for many in (vectors.MANY_CELLS, 10):  # all cells are looked at, or those of the nearest regions
-            monkeypatch.setattr(vectors, "MANY_CELLS", many)
+        for many in (nearest.MANY_CELLS, 10):  # all cells are looked at, or those of the nearest regions
+            monkeypatch.setattr(nearest, "MANY_CELLS", many)
             shares = [
                 len(await found(store, question) & set(map(int, best))) / 10
                 for question, best in zip(questions, exact, strict=True)
             ]
             assert sum(shares) / len(shares) >= 0.95
+        assert await by_chunk(store) == await by_cell(store)
+        low, high = 5_001, 5_400
+        room = Scope(None, (((1 << 32) + low, (1 << 32) + high),), is_narrow=True)
+        for question in questions:
+            near = await nearest.nearest(store.connection, Vector(question.tobytes()), room, limit=10)
+            far = ((scaled(points[low - 1 : high]) - scaled(question).astype(int)) ** 2).sum(axis=1)
+            best = numpy.argsort(far, kind="stable")[:10] + low
+            assert [one.chunk_key & 0xFFFF_FFFF for one in near] == best.tolist()
         async with store.transaction():
-            await store.connection.execute("DELETE FROM vector WHERE part_key > 100")
-            await store.connection.execute("DELETE FROM part WHERE part_key > 100")
+            await store.connection.execute("DELETE FROM vector WHERE part_key % 2")
+            await store.connection.execute("DELETE FROM part WHERE part_key % 2")
+        assert await by_chunk(store) == await by_cell(store)
+        async with store.transaction():
+            await store.connection.execute("DELETE FROM vector WHERE part_key > 200")
+            await store.connection.execute("DELETE FROM part WHERE part_key > 200")
             assert await vectors.divide(store.connection)
         assert await vectors.counts(store.connection) == (100, 0)
+        assert await by_chunk(store) == set()
         cells_left = await store.connection.execute_fetchall("SELECT DISTINCT cell FROM part")
         assert [row[0] for row in cells_left] == [0]
 

@@ -1,4 +1,4 @@
-"""The embedded engine: the SQLite file itself. `words` ranks by words, `index.store.vectors` by meaning."""
+"""The embedded engine: the SQLite file itself. `words` ranks by words, `index.store.nearest` by meaning."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -10,6 +10,7 @@ from index.errors import EngineError
 from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
 from index.store import vectors
 from index.store.driver import DatabaseError
+from index.store.nearest import nearest
 from index.store.reading import StoredChunk, chunk_ids, chunks_by_id
 from index.store.scope import Scope, scope_of
 from index.store.store import Store
@@ -55,7 +56,7 @@ class SqliteView:
         if self._scope.is_empty:
             return []
         demands = await self._words.demands(query)
-        found = await vectors.nearest(self._connection, vector, self._scope, limit=limit)
+        found = await nearest(self._connection, vector, self._scope, limit=limit)
         near = [one for one in found if demands.allow(one.chunk_key)]
         identities = await chunk_ids(self._connection, [one.chunk_key for one in near])
         cosines = {identities[one.chunk_key]: one.cosine for one in near if one.chunk_key in identities}
