@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from index.embed.base import Embedded, EmbedderIdentity, Refusal, Role
 from index.embed.folder import ModelFolder
@@ -13,8 +13,6 @@ from index.errors import EmbedderError
 
 if TYPE_CHECKING:
     from index.embed.onnx_model import OnnxModel
-
-_TEXTS_AT_ONCE: Final = 64  # between two slices a cancelled run stops
 
 
 class LocalEmbedder:
@@ -42,19 +40,16 @@ class LocalEmbedder:
 
     async def embed(self, texts: Sequence[str], role: Role) -> list[Embedded]:
         loop = asyncio.get_running_loop()
-        results: dict[int, Embedded] = {}
-        longest_first = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
-        for start in range(0, len(texts), _TEXTS_AT_ONCE):
-            places = longest_first[start : start + _TEXTS_AT_ONCE]
-            running = [loop.run_in_executor(self._pool, self._vector, texts[at], role) for at in places]
-            try:
-                vectors = await asyncio.gather(*running)
-            except BaseException:
-                for waiting in running:
-                    waiting.cancel()
-                raise
-            results.update(zip(places, vectors, strict=True))
-        return [results[at] for at in range(len(texts))]
+        # The longest first: then no thread is left with a long one at the end, while the others have nothing to do.
+        places = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
+        running = [loop.run_in_executor(self._pool, self._vector, texts[at], role) for at in places]
+        try:
+            vectors = dict(zip(places, await asyncio.gather(*running), strict=True))
+        except BaseException:
+            for waiting in running:
+                waiting.cancel()
+            raise
+        return [vectors[at] for at in range(len(texts))]
 
     async def close(self) -> None:
         await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)

@@ -1,15 +1,45 @@
-"""Bars on a terminal while a refresh runs. rich is loaded only when there is something to wait for."""
+"""While a refresh runs: bars on a terminal, and elsewhere a line in the log now and then, with the time that is left.
+
+rich and structlog are loaded only when there is something to wait for.
+"""
 
 import asyncio
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from ingest.report import SourceReport
+from sources.cli.pace import WINDOW_S, Pace
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 _PATIENCE_S: Final = 0.4  # a refresh with nothing to do is over by then, and shows nothing
+_TOLD_EVERY_S: Final = 60.0
+
+
+class Lines:
+    """Tells in the log how far vectors are: once a minute, so nothing of a refresh that takes less."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._pace = Pace()
+        self._told_s: float | None = None
+
+    def vectors_done(self, done: int, total: int) -> None:
+        now_s = self._clock()
+        self._pace.note(now_s, done)
+        if self._told_s is None:
+            self._told_s = now_s
+        elif now_s - self._told_s >= _TOLD_EVERY_S and done < total:
+            import structlog
+
+            self._told_s = now_s
+            left_s = self._pace.left_s(total)
+            structlog.get_logger().info(
+                "refresh.filling_vectors", done=done, total=total, left_s=None if left_s is None else round(left_s)
+            )
 
 
 class Bars:
@@ -65,6 +95,7 @@ class Bars:
                 MofNCompleteColumn(),
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
+                speed_estimate_period=WINDOW_S,
                 transient=True,
             )
             self._progress.start()

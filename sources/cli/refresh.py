@@ -16,7 +16,7 @@ from sources.cli.common import Invocation, common_options
 from sources.cli.completing import source_names
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
-from sources.cli.progress import Bars
+from sources.cli.progress import Bars, Lines
 from sources.cli.report import exit_code, report_record, report_text
 from sources.cli.style import one_line
 from sources.metrics.recording import recorded
@@ -119,8 +119,11 @@ async def _recorded(invocation: Invocation, only: Sequence[str], *, is_full: boo
 
 async def _refresh(invocation: Invocation, only: Sequence[str], *, is_full: bool) -> Report:
     config, credentials = invocation.config, invocation.credentials
-    if not sys.stderr.isatty() or invocation.is_quiet:
+    if invocation.is_quiet:
         return await run_refresh(config, credentials, only=only, is_full=is_full)
+    if not sys.stderr.isatty():
+        progress = Progress(vectors_done=Lines().vectors_done)
+        return await run_refresh(config, credentials, only=only, is_full=is_full, progress=progress)
     with Bars(len(only) or len(configured(config))) as bars:
         return await run_refresh(
             config,

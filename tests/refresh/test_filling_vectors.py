@@ -1,6 +1,7 @@
 """Pending vectors: embedding and storing side by side, and what is left when either fails."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -118,3 +119,34 @@ async def test_when_storing_fails_nothing_goes_on_embedding(writer: Writer) -> N
     with pytest.raises(OSError, match="the terminal is gone"):
         await fill()
     assert embedder.cancelled
+
+
+KILLED = """
+import asyncio, os, sys
+from dataclasses import replace
+from pathlib import Path
+from index.store.store import open_store
+from ingest.vectors import fill_pending
+from ingest.writing import Writer
+from tests.chat.host import fingerprint
+from tests.refresh.test_filling_vectors import Watched
+
+async def main():
+    async with open_store(Path(sys.argv[1]), is_writer=True) as store:
+        writer = Writer(store, replace(fingerprint(), languages=("de",)), str)
+        await fill_pending(writer, Watched(lambda call: os._exit(9) if call == 3 else None))
+
+asyncio.run(main())
+"""
+
+
+async def test_killed_it_loses_two_batches_at_most_and_goes_on_with_those(writer: Writer, tmp_path: Path) -> None:
+    died = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", KILLED, str(tmp_path / "index.sqlite"), cwd=Path(__file__).parents[2]
+    )
+    assert await died.wait() == 9
+    left = await vectors.pending_count(writer.store.connection)
+    assert left in (BATCH, 2 * BATCH)
+    report = await fill_pending(writer, Watched(lambda call: None))
+    assert (report.embedded, report.pending) == (left, 0)
+    assert await vectors.counts(writer.store.connection) == (3 * BATCH, 0)
