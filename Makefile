@@ -58,8 +58,11 @@ reference: $(STAMP)  ## make docs/configuration.md, docs/commands.md and man/sou
 	@$(BIN)/python -m sources.cli.manual markdown > docs/commands.md
 	@$(BIN)/python -m sources.cli.manual man > man/sources.1
 
-constraints:  ## pin what is installed now
-	@$(BIN)/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools | grep -E '^[A-Za-z0-9_.-]+==' > constraints.txt
+constraints:  ## pin the newest versions that every extra together allows
+	@rm -rf build/pins && $(PYTHON) -m venv build/pins
+	@build/pins/bin/python -m pip install --quiet --disable-pip-version-check -e '.[local,qdrant,mcp,alerts,metrics,demo,dev,docs]'
+	@build/pins/bin/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools | grep -E '^[A-Za-z0-9_.-]+==' > build/pins/constraints.txt
+	@mv build/pins/constraints.txt constraints.txt
 
 install: install-program install-files  ## install program, units, examples (PREFIX, DESTDIR)
 	@if test -z "$(DESTDIR)" && test -d /run/systemd/system; then \
