@@ -47,7 +47,7 @@ what changed: rows, vectors and the write-ahead log. Nobody has to ask for it. A
 
 ## How it stays fast
 
-One scan for words and one for long runs decide which rules are tried; most messages open none. Patterns have bounded or
+One scan for all literals says which rules are tried, and where; most messages open none. Patterns have bounded or
 possessive repeats and begin at a literal, so that the time grows with the length of the text and with nothing else; a test
 feeds each rule a megabyte of its worst input. `bench/scrub.py` prints megabytes a second.
 

@@ -7,7 +7,7 @@ nothing.
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,12 +21,14 @@ from ingest.scrub.words import STEM_WORDS, STEMS
 ROUNDS: Final = 8
 """What one round uncovers for the next is nested; hostile nesting ends here, honest text needs one round and a look."""
 
+LONGEST_REREAD: Final = 512
 KINDS: Final = {slot: slot.name.lower() for slot in Slot}
 CONTINUED: Final = re.compile(
     r"""["'`][ \t]*+(?:[+.&][ \t]*+\\?(?:\r?\n[ \t]*+)?|\\?\r?\n[ \t]*+[+.&]?[ \t]*+)["'`]"""
     r"""(?P<s>[A-Za-z0-9_\-+/=.~]{8,}+)(?=["'`])"""
     r"""|\\\r?\n[ \t]*+["']?(?P<t>[A-Za-z0-9_\-+/=.~]{8,}+)"""
 )
+CONTINUING: Final = ("'", '"', "`", "\\")
 HOLE: Final = "\0"
 HIDDEN: Final = re.compile("<\0+>")
 MARKED: Final = "<" + HOLE
@@ -50,10 +52,8 @@ class Look:
     found: list[Finding]
     is_settled: bool
     """Nothing more can be found: no name may take another value, and only closed rules had a match, and took it."""
-    words: list[str]
-    """The words of gates and names that the first pass saw."""
-    tried: dict[int, list[str]]
-    """The rules that are worth another try, with the words that opened them."""
+    tried: frozenset[int]
+    """The rules that are worth another try."""
 
 
 class Scrubber:
@@ -62,7 +62,7 @@ class Scrubber:
     def __init__(self, rules: Sequence[Rule | NameRule]) -> None:
         self.rules = tuple(rule for rule in rules if isinstance(rule, Rule))
         self.name_rules = tuple(rule for rule in rules if isinstance(rule, NameRule))
-        self.gates = Gates([rule.gate for rule in self.rules], STEM_WORDS, STEMS)
+        self.gates = Gates(self.rules, (*STEM_WORDS, *STEMS))
 
     def find(self, text: str) -> list[Finding]:
         """Disjoint, in order."""
@@ -72,34 +72,31 @@ class Scrubber:
         """One pass. After an earlier one only those rules are tried again that may find more beside what went."""
         text = hide_markers(text)
         low = fold(text)
-        places = self.gates.literals.find(low)
-        if earlier:
-            words, tried = earlier.words, earlier.tried
-        else:
-            tried, words = self.gates.open(low, places)
+        opened, stems = self.gates.open(low)
         found: list[Finding] = []
-        again = []
-        for at, opening in tried.items():
+        again: dict[int, list[int]] = {}
+        is_settled = True
+        for at, places in opened.items():
+            if earlier and at not in earlier.tried:
+                continue
             rule = self.rules[at]
             before = len(found)
-            if rule.is_anchored:
-                has_refused = apply_at(rule, self.gates.places(at, low, opening, places), text, low, found)
-            else:
-                has_refused = apply(rule, text, low, found)
+            refused = apply_at(rule, places, text, low, found) if rule.is_anchored else apply(rule, text, low, found)
             has_found = len(found) > before
-            if has_refused or not (rule.is_closed and has_found):
-                again.append((at, has_refused or has_found))
-        names = key_names(text, low, words, places)
-        is_settled = not any(has_matched for _, has_matched in again)
-        if names:
+            if refused or not (rule.is_closed and has_found):
+                again[at] = refused
+                is_settled = is_settled and not (has_found and not rule.is_closed)
+        is_all = True
+        if stems and (names := key_names(text, low, stems)):
             beside, is_all = self.find_by_names(names, {finding.start: finding.end for finding in found}, text, low)
             found += beside
-            is_settled = is_settled and is_all
         if not found:
-            return Look(found, is_settled=True, words=words, tried={})
+            return Look(found, is_settled=True, tried=frozenset())
         if HOLE in text:
             found = outside_markers(found, text)
-        return Look(merge(found), is_settled=is_settled, words=words, tried={at: tried[at] for at, _ in again})
+        found = merge(found)
+        is_settled = is_settled and is_all and all_inside(found, again.values())
+        return Look(found, is_settled=is_settled, tried=frozenset(again))
 
     def find_by_names(
         self, names: list[KeyName], known: dict[int, int], text: str, low: str
@@ -160,42 +157,71 @@ class Scrubber:
         return total
 
 
-def apply(rule: Rule, text: str, low: str, found: list[Finding]) -> bool:
-    """Adds what the rule finds; says whether it had a match that it refused."""
+def apply(rule: Rule, text: str, low: str, found: list[Finding]) -> list[int]:
+    """Adds what the rule finds; says where it had a match that it refused."""
     subject = low if rule.is_folded else text
     search, validate = rule.pattern.search, rule.validate
-    has_refused = False
+    refused: list[int] = []
     match = search(subject)
     while match:
-        at = match.start() + 1
         spans = validate(match, text)
-        has_refused = has_refused or not spans
-        for start, end in spans:
-            found += with_rest(rule.kind, start, end, text)
-            at = max(at, found[-1].end)
-        match = search(subject, at)
-    return has_refused
-
-
-def apply_at(rule: Rule, places: list[int], text: str, low: str, found: list[Finding]) -> bool:
-    """The same for a rule that begins at one of `places`. What a match has read is not read again."""
-    subject = low if rule.is_folded else text
-    has_refused = False
-    at = 0
-    for place in places:
-        if place >= at and (match := rule.pattern.match(subject, place)):
-            at = match.end()
-            spans = rule.validate(match, text)
-            has_refused = has_refused or not spans
+        if spans:
+            at = match.start() + 1
             for start, end in spans:
                 found += with_rest(rule.kind, start, end, text)
-    return has_refused
+                at = max(at, found[-1].end)
+        else:
+            if spans is not None:
+                refused.append(match.start())
+            at = after_refusal(match)
+        match = search(subject, at)
+    return refused
+
+
+def apply_at(rule: Rule, places: list[int], text: str, low: str, found: list[Finding]) -> list[int]:
+    """The same for a rule that begins at one of `places`. What a match has read is not read again."""
+    subject = low if rule.is_folded else text
+    read = rule.pattern.match
+    refused: list[int] = []
+    at = 0
+    if len(places) > 1:
+        places.sort()
+    for place in places:
+        if place >= at and (match := read(subject, place)):
+            spans = rule.validate(match, text)
+            if spans:
+                at = match.end()
+                for start, end in spans:
+                    found += with_rest(rule.kind, start, end, text)
+            else:
+                if spans is not None:
+                    refused.append(place)
+                at = after_refusal(match) if rule.is_nested else match.end()
+    return refused
+
+
+def all_inside(found: list[Finding], places: Iterable[list[int]]) -> bool:
+    """Whether all `places` lie inside of what was found, and so go with it. Finds are disjoint and in order."""
+    starts: list[int] = []
+    for some in places:
+        for place in some:
+            starts = starts or [finding.start for finding in found]
+            at = bisect_right(starts, place) - 1
+            if at < 0 or place >= found[at].end:
+                return False
+    return True
+
+
+def after_refusal(match: re.Match[str]) -> int:
+    """Where to go on: right after the beginning, unless so much was read that reading it again would not be linear."""
+    start, end = match.span()
+    return start + 1 if end - start < LONGEST_REREAD else end
 
 
 def with_rest(kind: str, start: int, end: int, text: str) -> list[Finding]:
     """The find, and the further pieces of a string that goes on in the next line."""
     found = [Finding(kind, start, end)]
-    while more := CONTINUED.match(text, end):
+    while text[end : end + 1] in CONTINUING and (more := CONTINUED.match(text, end)):
         group = "s" if more["s"] else "t"
         if not DIGIT.search(more[group]):
             break

@@ -11,6 +11,8 @@ from ingest.scrub.words import GLUED_STEMS, STEM_WORDS, STEMS
 
 LONGEST_NAME: Final = 64
 NAME_RIGHT: Final = re.compile(r"(?:[\w\-$]|\.(?=\w)){0,60}+")
+WHOLE: Final = STEM_WORDS - STEMS
+ESCAPED: Final = re.compile(r"(?:\\[nrtu]|%[0-9a-f]{2}|\\x[0-9a-f]{2})$")
 SPACES: Final = re.compile("[ \u00a0-]")
 WORD: Final = re.compile(r"[^\W_][\w'’/]{0,24}")
 WORDS_BEFORE: Final = 3
@@ -36,26 +38,16 @@ class KeyName:
     """Written as an option: `--token`, `/password`."""
 
 
-def stems(low: str, words: list[str], places: dict[str, list[int]]) -> list[tuple[int, str]]:
-    """Every key word with its place, in order."""
-    hits = [(at, stem) for stem, ats in places.items() if stem in STEMS for at in ats]
-    for stem in STEM_WORDS.intersection(words):
-        at = low.find(stem)
-        while at >= 0:
-            hits.append((at, stem))
-            at = low.find(stem, at + len(stem))
-    hits.sort()
-    return hits
-
-
-def key_names(text: str, low: str, words: list[str], places: dict[str, list[int]]) -> list[KeyName]:
-    """`words` and `places`: which words stand in the text, and where the stems do."""
+def key_names(text: str, low: str, stems: list[tuple[int, str]]) -> list[KeyName]:
+    """`stems`: where key words begin, in order."""
     names: list[KeyName] = []
     at = 0
-    for place, stem in stems(low, words, places):
+    for place, stem in stems:
         if place < at or is_inside_word(stem, place, text):
             continue
         first = place + len(stem)
+        if stem in WHOLE and not is_word(low, place, first):
+            continue
         start, end = name_around(text, place, first) if stem < UNSPACED else ascii_before(text, place, first)
         while end > first and text[end - 1] in "-_":
             end -= 1
@@ -72,6 +64,13 @@ def key_names(text: str, low: str, words: list[str], places: dict[str, list[int]
         if slot is not None:
             names.append(KeyName(name, start, end, slot, is_option))
     return names
+
+
+def is_word(low: str, start: int, end: int) -> bool:
+    """No Latin letter before or after, an escaped line end or percent escape apart."""
+    if end < len(low) and "a" <= low[end] <= "z":
+        return False
+    return not start or not "a" <= low[start - 1] <= "z" or bool(ESCAPED.search(low, max(0, start - 4), start))
 
 
 def is_inside_word(stem: str, start: int, text: str) -> bool:

@@ -8,22 +8,24 @@ credential in them is made at run time, so that no file holds one.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import NamedTuple
 
 from ingest.scrub.keywords import KeyName
 
 Spans = tuple[tuple[int, int], ...]
 """Start and end of each secret, in code points; empty means that the match is none."""
 
-Validator = Callable[[re.Match[str], str], Spans]
-"""Gets the match and the text as written (the match of a folded rule is over the lower-cased copy)."""
+Validator = Callable[[re.Match[str], str], Spans | None]
+"""Gets the match and the text as written (the match of a folded rule is over the lower-cased copy).
+
+None means that what stands before the match makes it none, empty spans that its value is no credential: beside a find
+that became a marker such a value may look otherwise, and is looked at once more.
+"""
 
 NOTHING: Spans = ()
-RUNS: Final = (0, 16, 24, 40)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """Where a credential stands, never what it is. Offsets are code points of the text that was given."""
 
     kind: str
@@ -33,27 +35,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Literals of which one has to be in the lower-cased text before a rule is tried.
+    """Literals of which one has to be in the lower-cased text before a rule is tried."""
 
-    `words` are whole runs of the letters a to z (cheap, however many there are); `parts` are looked for anywhere.
-    """
-
-    words: frozenset[str] = frozenset()
-    parts: tuple[str, ...] = ()
-    heads: tuple[str, ...] = ()
-    """How a run of letters and digits begins, where nothing parts a prefix from what was drawn. In long runs only."""
-    run: int = 0
-    """Also wants so many letters, digits, `_` or `-` in a row (16, 24 or 40), which most messages have not."""
+    literals: tuple[str, ...]
     also: tuple[str, ...] = ()
     """Also wants one of these, anywhere: no match goes without."""
 
     def __post_init__(self) -> None:
-        if not (self.words or self.parts or self.heads):
-            raise ValueError("a gate without literals never opens: name a word or a part")
-        if self.run not in RUNS:
-            raise ValueError(f"a run of {self.run} is not looked for")
-        if odd := [word for word in self.words if not re.fullmatch("[a-z]+", word)]:
-            raise ValueError(f"not runs of a to z: {odd}")
+        if not self.literals:
+            raise ValueError("a gate without literals never opens: name one")
+        if odd := [literal for literal in self.literals if not literal or literal != literal.lower()]:
+            raise ValueError(f"not in lower case, as the text is: {odd}")
 
 
 def secret_group(match: re.Match[str], text: str) -> Spans:
@@ -76,9 +68,12 @@ class Rule:
     """Repeated to a megabyte, the input that costs this pattern most."""
     validate: Validator = field(default=secret_group)
     is_anchored: bool = False
-    """The pattern begins with one of its gate's literals, so that it is tried only where those stand."""
-    is_closed: bool = False
-    """Finds whole runs with a border on both sides, so that what stands beside them means what it meant before."""
+    """The pattern begins with one of its gate's literals, so that it is tried only where those stand. To search through
+    the whole text is for what begins with a sign, or where the gate is a word beside."""
+    is_nested: bool = False
+    """Inside of what the pattern has read and the validator refused there may be another match."""
+    is_closed: bool = True
+    """Where it found something it finds nothing more once that is a marker: it takes whole runs, up to a border."""
     is_folded: bool = False
     """The pattern runs over the lower-cased copy, which is faster than ignoring case."""
 
@@ -101,6 +96,6 @@ class NameRule:
     """Goes by what follows the name, and never past a marker."""
 
 
-def gate(words: str = "", *parts: str, heads: str = "", run: int = 0, also: tuple[str, ...] = ()) -> Gate:
-    """`words` and `heads` separated by blanks."""
-    return Gate(frozenset(words.split()), parts, tuple(heads.split()), run, also)
+def gate(literals: str, *with_blanks: str, also: tuple[str, ...] = ()) -> Gate:
+    """`literals` separated by blanks, and those that hold one."""
+    return Gate((*literals.split(), *with_blanks), also)

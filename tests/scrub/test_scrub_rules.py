@@ -59,9 +59,7 @@ def test_a_negative_example_comes_back_byte_for_byte(rule: Rule | NameRule, temp
 @pytest.mark.parametrize("rule", [rule for rule in RULES if isinstance(rule, Rule)], ids=lambda rule: rule.name)
 def test_every_positive_example_opens_its_gate(rule: Rule) -> None:
     for template in rule.finds:
-        low = fold(sample(template).text)
-        gates = Gates([rule.gate])
-        tried, _ = gates.open(low, gates.literals.find(low))
+        tried, _ = Gates([rule]).open(fold(sample(template).text))
         assert tried
 
 
@@ -73,7 +71,12 @@ def test_names_are_unique_and_every_rule_says_why() -> None:
 
 def test_a_gate_without_literals_is_refused() -> None:
     with pytest.raises(ValueError, match="never opens"):
-        Gate()
+        Gate(())
+
+
+def test_a_literal_in_capitals_is_refused_since_text_is_folded() -> None:
+    with pytest.raises(ValueError, match="lower case"):
+        Gate(("AKIA",))
 
 
 def test_a_finding_names_kind_and_place_and_never_the_secret() -> None:

@@ -66,7 +66,7 @@ def block(match: re.Match[str], text: str) -> Spans:
     if not body:
         return NOTHING
     start, end = body
-    if text[start] == "+" and text[match.start() - 6 : match.start() - 5] == "+":
+    if text[start] == "+" and text[match.start("word") - 6 : match.start("word") - 5] == "+":
         start += 1  # the sign of a diff, which BEGIN has as well
     value = text[start:end]
     if len(value) < ENOUGH or is_placeholder(value[:80], quoted=True):
@@ -106,7 +106,7 @@ def block_before(match: re.Match[str], text: str) -> Spans:
             end = start + len(stripped)
         elif found and is_body(found["b"], is_inside=True):
             begin = max(cut + 1, floor) + found.start("b")
-            if text[begin] == "+" and text[match.start() - 6 : match.start() - 5] == "+":
+            if text[begin] == "+" and text[match.start("word") - 6 : match.start("word") - 5] == "+":
                 begin += 1  # the sign of a diff, which END has as well
             end = max(cut + 1, floor) + found.end("b") if end < 0 else end
             start = begin
@@ -138,7 +138,7 @@ def drawn_key(match: re.Match[str], text: str) -> Spans:
 
 
 PRIVATE: Final = (
-    r"BEGIN (?:(?<=--BEGIN )|(?<=- BEGIN ))(?:(?:[A-Z0-9]{1,12} ){0,3}(?:PRIVATE KEY|SECRET KEY)(?: BLOCK)?-{0,5}"
+    r"(?:--|- )(?P<word>BEGIN )(?:(?:[A-Z0-9]{1,12} ){0,3}(?:PRIVATE KEY|SECRET KEY)(?: BLOCK)?-{0,5}"
     r"|(?:MEGOLM SESSION DATA|OpenVPN (?:Static key V1|tls-crypt-v2 (?:client|server) key)|OPENVPN STATIC KEY V1|SSH2 ENCRYPTED PRIVATE KEY|SSH2 PRIVATE KEY)(?: ?-{0,5})?)"
 )
 
@@ -148,7 +148,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="private-key",
         why="PEM, OpenSSH, PGP, OpenVPN and megolm exports. The END line is not waited for: people cut keys off.",
         pattern=re.compile(PRIVATE),
-        gate=gate("begin"),
+        gate=gate("", "--begin ", "- begin "),
         finds=(
             "-----BEGIN RSA PRIVATE KEY-----\n⟦{body:8}⟧\n-----END RSA PRIVATE KEY-----",
             "> -----BEGIN PGP PRIVATE KEY BLOCK-----\n> Version: GnuPG v2\n> \n> ⟦{body:6,\n> }⟧\n> -----END PGP PRIVATE KEY BLOCK-----\n\nwhy?",
@@ -166,7 +166,6 @@ RULES: Final[tuple[Rule, ...]] = (
             "-----BEGIN PGP MESSAGE-----\n\n{body:4}\n-----END PGP MESSAGE-----",
         ),
         worst="-----BEGIN RSA PRIVATE KEY-----\nAAAA1AAAAAAA1AAAAAAAAAAAAAAAAA\n",
-        is_closed=True,
         validate=block,
         is_anchored=True,
     ),
@@ -175,9 +174,9 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="private-key",
         why="The second half of a key, whose first half went into another message.",
         pattern=re.compile(
-            r"END (?:(?<=--END )|(?<=- END ))(?:(?:[A-Z0-9]{1,12} ){0,3}(?:PRIVATE KEY|SECRET KEY)|MEGOLM SESSION DATA|OpenVPN Static key V1)"
+            r"(?:--|- )(?P<word>END )(?:(?:[A-Z0-9]{1,12} ){0,3}(?:PRIVATE KEY|SECRET KEY)|MEGOLM SESSION DATA|OpenVPN Static key V1)"
         ),
-        gate=gate("end"),
+        gate=gate("", "--end ", "- end "),
         finds=("here is the rest:\n⟦{body:3}⟧\n-----END RSA PRIVATE KEY-----",),
         leaves=("it ends with -----END RSA PRIVATE KEY-----",),
         worst="AAAA1AAAAAAA1AAAAAAAAAAAAAAAAA\n-----END RSA PRIVATE KEY-----\n",
@@ -193,7 +192,9 @@ RULES: Final[tuple[Rule, ...]] = (
             + r"(?=b3BlbnNzaC1rZXktdjE|MII[A-Za-z0-9+/]{5}IBA[A-Za-z]KC|MII[A-Za-z0-9+/]{2}(?:wI|gI|QI|AI)BA(?:A|D)ANBg|MHcCAQEE|MIGkAgEBB|MIHcAgEBB|MC4CAQAwBQYDK2V|MIGHAgEAMBMG|MIG2AgEAMBAG|"
             r"MIIE[a-z]{1,2}IBA|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,24}(?:UFJJVkFURSBLRV|BSSVZBVEUgS0|QUklWQVRFIEtF))(?P<s>[A-Za-z0-9+/]{32,}+(?:(?:\r?\n|\\n)[ \t>]{0,12}[A-Za-z0-9+/]{32,}+)*+(?:(?:\r?\n|\\n)[ \t>]{0,12}(?:[A-Za-z0-9+/]{2,31}={1,2}|(?=[A-Za-z+/]{0,31}[0-9])[A-Za-z0-9+/]{4,31}+(?=\r?\n|\\n|[\x22'`]|$)))?={0,2})"
         ),
-        gate=gate(heads="b3blbn mii mhcca mig mihca mc4caq ls0tls", run=16),
+        gate=gate(
+            "b3blbnnzac1 mii mhccaqee migkagebb mihcagebb mc4caqawbqydk2v mighageambmg mig2ageambag ls0tls1crudjti"
+        ),
         finds=(
             "id_ed25519 is ⟦b3BlbnNzaC1rZXktdjEAAAAA{b64:60}\n{b64:70}⟧",
             "tls.key: ⟦LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t{b64:200}⟧",
@@ -207,7 +208,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="private-key",
         why="PuTTY files have no armour lines; the private part is counted in lines.",
         pattern=re.compile(r"Private-Lines: ?\d{1,4}"),
-        gate=gate("private"),
+        gate=gate("private-lines:"),
         finds=(
             "PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\n{b64:64}\nPrivate-Lines: 1\n⟦{b64:48}⟧\nPrivate-MAC: {hex:64}\n",
         ),
@@ -220,7 +221,7 @@ RULES: Final[tuple[Rule, ...]] = (
         name="private-jwk",
         kind="private-key",
         why="A JSON Web Key is public until it has d (or p, q, dp, dq, qi) or, when symmetric, k.",
-        pattern=re.compile(r"""\\?["'](?:d|p|q|dp|dq|qi|k)\\?["']\s{0,8}:\s{0,8}\\?["'](?P<s>[A-Za-z0-9_\-]{20,}+)"""),
+        pattern=re.compile(r"""["'](?:d|p|q|dp|dq|qi|k)\\?["']\s{0,8}:\s{0,8}\\?["'](?P<s>[A-Za-z0-9_\-]{20,}+)"""),
         gate=gate("kty"),
         finds=(
             '{"kty":"OKP","crv":"Ed25519","x":"{url64:43}","d":"⟦{url64:43}⟧"}',
@@ -249,8 +250,10 @@ RULES: Final[tuple[Rule, ...]] = (
             "ed25519:",
             "ed25519-secret:",
             "pvt_",
-            heads="nsec rwr edsk suipri",
-            run=16,
+            "nsec1",
+            "rwr",
+            "edsk",
+            "suiprivkey1",
         ),
         finds=("age key: ⟦{bech32:AGE-SECRET-KEY-}⟧", "> ⟦AGE-SECRET-KEY-1{upper:58}⟧", "⟦{bech32:nsec}⟧"),
         leaves=("# public key: {bech32:age}", "{bech32:npub}", "ed25519:JDJLTAQFEW {b64:43}", "zpub{base58:107}"),
@@ -263,7 +266,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="private-key",
         why="Bitcoin's wallet import format, which only its checksum tells from any other base 58.",
         pattern=re.compile(r"(?=[5KL9c])" + START + r"(?P<s>[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51})(?![0-9A-Za-z])"),
-        gate=gate("wif wallet btc bitcoin dumpprivkey importprivkey crypto", "private", run=40),
+        gate=gate("wif wallet btc bitcoin dumpprivkey importprivkey crypto private"),
         finds=(),
         leaves=("wallet 5Kxyz",),
         worst="5",

@@ -7,7 +7,7 @@ from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.rules.shape import drawn, not_placeholder, token
+from ingest.scrub.rules.shape import START, drawn, not_placeholder, token
 from ingest.scrub.shapes import is_random
 
 SECRET_AFTER_ID: Final = re.compile(r"(?<![A-Za-z0-9/+=])(?P<s>[A-Za-z0-9/+]{40}+)(?![A-Za-z0-9/+=])")
@@ -34,6 +34,7 @@ def is_word(text: str) -> bool:
 
 
 ENTRA_HEAD: Final = re.compile(r"(?<![A-Za-z0-9_~.\-])[A-Za-z0-9_~.\-]{3}[0-9]$")
+TERRAFORM_HEAD: Final = re.compile(START + r"[A-Za-z0-9]{10,20}$")
 AZURE_HEAD: Final = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{33,76}$")
 
 
@@ -49,12 +50,18 @@ def azure_key(match: re.Match[str], text: str) -> Spans:
     return ((head.start(), match.end()),) if head else NOTHING
 
 
+def terraform_token(match: re.Match[str], text: str) -> Spans:
+    head = TERRAFORM_HEAD.search(text, max(0, match.start() - 24), match.start())
+    tail = drawn()(match, text) if head else NOTHING
+    return ((head.start(), tail[0][1]),) if head and tail else NOTHING
+
+
 RULES: Final[tuple[Rule, ...]] = (
     token(
         "aws-access-key",
         "Ids of AWS keys (long-lived and temporary), with the secret where it follows bare.",
         r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])(?P<b>[A-Z2-7]{16})(?![A-Za-z0-9])",
-        gate(heads="akia asia abia acca a3t"),
+        gate("akia asia abia acca a3t"),
         ("AWS_ACCESS_KEY_ID=⟦AKIA{base32:16}⟧", "| ⟦AKIA{base32:16}⟧ | ⟦{b64:40}⟧ |"),
         ("AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE", "AKIRA 1988", "`AKIA\\w{16}\\b` is a crude pattern"),
         worst="AKIA",
@@ -64,7 +71,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "aws-session-token",
         "Session tokens of STS and keys of Bedrock: long, and begin with an encoded version.",
         r"(?:IQoJb3JpZ2lu|FwoGZXIvYXdz|AgoJb3JpZ2lu|FQoGZXIvYXdz|ABSKQmVkcm9ja0FQSUtleS|bedrock-api-key-)(?P<b>[A-Za-z0-9+/=_\-%]{20,}+)",
-        gate("", "bedrock-api-key", "iqojb3jpz2lu", "fwogzxivyxdz", "agojb3jpz2lu", "fqogzxivyxdz", "abskqmvkcm9ja"),
+        gate("bedrock-api-key- iqojb3jpz2lu fwogzxivyxdz agojb3jpz2lu fqogzxivyxdz abskqmvkcm9ja"),
         ("aws_session_token = ⟦IQoJb3JpZ2lu{alnum:40}{b64:260}⟧",),
         ("IQoJb3JpZ2lu is where it begins",),
         worst="IQoJb3JpZ2lu",
@@ -73,7 +80,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "google-api-key",
         "Keys of Google APIs, Maps, Firebase and Gemini.",
         r"AIza(?P<b>[A-Za-z0-9_\-]{24,80}+)",
-        gate(heads="aiza"),
+        gate("aiza"),
         ("terraform apply -var 'google_api_key=⟦AIza{url64:35}⟧'", "key=⟦AIzaSy{url64:33}⟧&libraries=places"),
         ("AIzawa", "AIzaSyXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX is where yours goes"),
         worst="AIza",
@@ -82,7 +89,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "google-oauth-token",
         "Client secrets, access tokens and refresh tokens of Google.",
         r"(?:GOCSPX-(?P<b>[A-Za-z0-9_\-]{16,}+)|ya29\.[A-Za-z0-9_\-.]{20,}+|1//0[A-Za-z0-9_\-]{20,}+|4/0A[A-Za-z0-9_\-]{30,}+)",
-        gate("gocspx ya", "1//0", "4/0a"),
+        gate("gocspx- ya29. 1//0 4/0a"),
         ("GOOGLE_SECRET=⟦GOCSPX-{url64:28}⟧", "token: ⟦ya29.a0{url64:160}⟧", "refresh ⟦1//0{url64:90}⟧"),
         ("GOCSPX-your-client-secret-goes-here", "http://example.org/1//0"),
         worst="ya29.",
@@ -93,32 +100,30 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="azure-secret",
         why="Client secrets of Entra ID; the fourth to sixth characters are a digit and a mark.",
         pattern=re.compile(r"Q~[A-Za-z0-9_~.\-]{31,34}(?![A-Za-z0-9_~\-])"),
-        gate=gate("", "q~"),
+        gate=gate("q~"),
         finds=("ARM_CLIENT_SECRET=⟦q8q8Q~{alnum:34}⟧",),
         leaves=("the value has Q~ inside",),
         worst="aaa8Q~",
         validate=entra_secret,
         is_anchored=True,
-        is_closed=True,
     ),
     Rule(
         name="azure-key",
         kind="azure-key",
         why="Keys of storage accounts, service bus, functions and Cosmos carry a mark in fixed places.",
         pattern=re.compile(r"(?:\+AStA|\+ASbA|AzSeA|AzFu[A-Za-z0-9]{2}|ACDbA)[A-Za-z0-9+/]{5,12}={0,2}"),
-        gate=gate("", "+asta", "+asba", "azsea", "azfu", "acdba", run=16),
+        gate=gate("+asta +asba azsea azfu acdba"),
         finds=("key1 ⟦{alnum:36}{b64:40}+AStA{b64:6}==⟧",),
         leaves=("the mark is +AStA",),
         worst="+AStAaaaaaa",
         validate=azure_key,
         is_anchored=True,
-        is_closed=True,
     ),
     token(
         "digitalocean-token",
         "Personal, OAuth and refresh tokens of DigitalOcean.",
         r"do[opr]_v1_(?P<b>[a-f0-9]{24,}+)",
-        gate("dop doo dor"),
+        gate("dop_v1_ doo_v1_ dor_v1_"),
         ("DIGITALOCEAN_TOKEN=⟦dop_v1_{hex:64}⟧",),
         ("doo_wop_songs_of_the_fifties", "dop_v1_..."),
         worst="dop_v1_",
@@ -127,7 +132,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "alibaba-key",
         "Key ids of Alibaba and Tencent Cloud and of Yandex; their secrets are found by name.",
         r"(?:LTAI(?=[A-Za-z0-9]*[0-9])|AKID(?=[A-Za-z0-9]*[0-9])|AKLT|YC[ABNP](?=[A-Za-z0-9_\-]{30})|AQVN|y0_Ag|t1\.9eu)(?P<b>[A-Za-z0-9_\-.]{12,260}+)",
-        gate("", "y0_ag", "t1.9eu", heads="ltai akid aklt yca ycb ycn ycp aqvn"),
+        gate("y0_ag t1.9eu ltai akid aklt yca ycb ycn ycp aqvn"),
         ("accessKeyId: ⟦LTAI{alnum:20}⟧", "AKID: ⟦AKID{alnum:32}⟧", "IAM ⟦AQVN{alnum:38}⟧"),
         ("LTAI is a prefix", "AKIDs are listed in the console", "the AQVN family"),
         worst="LTAI",
@@ -140,9 +145,9 @@ RULES: Final[tuple[Rule, ...]] = (
         r"cfat_|cfut_|cfk_|v1\.0-(?=[a-f0-9]{24}-)|dp\.(?:pt|st|sa|ct|scim|audit|said)\.(?:[a-z0-9_\-]{2,35}\.)?|SCW(?=[A-Z0-9]{17}\b)|"
         r"exo_|EXO(?=[a-f0-9]{24})|ory_(?:at|rt|ac|st|pat)_|tfp_|upstash_|turso_|xata_|xau_|edb_|sbr_)(?P<b>[A-Za-z0-9_\-+/=,]{16,}+)",
         gate(
-            "fo flyv fm rnd rlwy nfp nfc nfo nfu vercel vcp vci vca vcr vck sbp pscale napi neon cfat cfut cfk dp exo ory tfp upstash turso xata xau sb edb",
-            "v1.0-",
-            heads="scw exo",
+            "fo1_ fm1 fm2 rnd_ rlwy_ nfp_ nfc_ nfo_ nfu_ vercel_ vcp_ vci_ vca_ vcr_ vck_ sbp_ sb_secret_ pscale_ napi_ neon_ cfat_ cfut_ cfk_ v1.0- "
+            "dp.pt. dp.st. dp.sa. dp.ct. dp.scim. dp.audit. dp.said. scw exo ory_at_ ory_rt_ ory_ac_ ory_st_ ory_pat_ tfp_ upstash_ turso_ xata_ xau_ edb_ sbr_",
+            "flyv1 fm",
         ),
         (
             "DOPPLER_TOKEN=⟦dp.pt.{alnum:43}⟧",
@@ -158,7 +163,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "databricks-token",
         "Personal tokens of Databricks; a number may follow after a dash.",
         r"dapi(?P<b>[a-f0-9]{24,40})(?:-\d{1,3})?(?![A-Za-z0-9])",
-        gate(heads="dapi"),
+        gate("dapi"),
         ("Databricks: ⟦dapi{hex:32}-3⟧", "(⟦dapi{hex:32}⟧)"),
         ("dapi is the prefix",),
         worst="dapi",
@@ -167,7 +172,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "vault-token",
         "Service, batch and recovery tokens of HashiCorp Vault and OpenBao.",
         r"hv[sbr]\.(?P<b>[A-Za-z0-9_\-]{18,}+)",
-        gate("hvs hvb hvr"),
+        gate("hvs. hvb. hvr."),
         ("vault login ⟦hvs.{url64:90}⟧", "it's ⟦hvs.{alnum:24}⟧."),
         ("hvs. is the prefix",),
         worst="hvs.",
@@ -176,28 +181,30 @@ RULES: Final[tuple[Rule, ...]] = (
         "vault-older-token",
         "The older form of the same: one letter, a full stop, 24 characters.",
         r"[sbr]\.(?P<b>[A-Za-z0-9]{24})(?![A-Za-z0-9_\-]|\.[A-Za-z0-9])",
-        gate("", "s.", "b.", "r.", run=24),
+        gate("s. b. r."),
         ("VAULT_TOKEN=⟦s.{alnum:24}⟧",),
         ("r.transformation_of_everything",),
         kind="vault-token",
         worst="s.",
         validate=drawn(24),
     ),
-    token(
-        "terraform-token",
-        "Tokens of Terraform Cloud have a fixed middle.",
-        r"[A-Za-z0-9]{10,20}\.atlasv1\.(?P<b>[A-Za-z0-9_\-=]{30,}+)",
-        gate("atlasv"),
-        ('token = "⟦{alnum:14}.atlasv1.{url64:67}⟧"',),
-        ("the middle is .atlasv1.",),
-        first="A-Za-z0-9",
-        worst="aaaaaaaaaaaaaaaa.",
+    Rule(
+        name="terraform-token",
+        kind="terraform-token",
+        why="Tokens of Terraform Cloud have a fixed middle.",
+        pattern=re.compile(r"\.atlasv1\.(?P<s>[A-Za-z0-9_\-=]{30,}+)"),
+        gate=gate(".atlasv1."),
+        finds=('token = "⟦{alnum:14}.atlasv1.{url64:67}⟧"',),
+        leaves=("the middle is .atlasv1.",),
+        worst="aaaaaaaaaaaaaaaa.atlasv1.",
+        validate=terraform_token,
+        is_anchored=True,
     ),
     token(
         "tailscale-key",
         "Auth, API, client and webhook keys of Tailscale; whoever has one joins the network.",
         r"tskey-(?:[a-z]{2,10}-)?(?P<b>[A-Za-z0-9]{8,}+(?:-[A-Za-z0-9]{8,}+)?)",
-        gate("tskey"),
+        gate("tskey-"),
         ("tailscale up --authkey ⟦tskey-auth-{alnum:17}-{alnum:32}⟧ --ssh",),
         ("tskey-auth-... goes here", "tskey-client keys expire"),
         worst="tskey-auth-",
@@ -206,7 +213,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "cluster-token",
         "Join tokens of Docker Swarm and K3s let a machine into the cluster.",
         r"(?:SWMTKN-1-[a-z0-9]{40,60}-(?P<b>[a-z0-9]{20,30})|K10[a-f0-9]{64}::(?:server|node|[a-z0-9]{6})[:.][A-Za-z0-9]{16,80})(?![A-Za-z0-9])",
-        gate("swmtkn", heads="k10"),
+        gate("swmtkn-1- k10"),
         ("docker swarm join --token ⟦SWMTKN-1-{lower:50}-{lower:25}⟧ 10.0.0.1:2377", "⟦K10{hex:64}::server:{hex:32}⟧"),
         ("SWMTKN-1-... is printed by docker swarm",),
         worst="SWMTKN-1-",
@@ -219,7 +226,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"--token(?:=|[ \t]{1,4})[\"']?(?P<s>[a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9]|\.[A-Za-z0-9])"
         ),
-        gate=gate("", "--token ", "--token="),
+        gate=gate("", "--token ", "--token\t", "--token="),
         finds=(
             "kubeadm join 10.0.0.1:6443 --token ⟦{lower:6}.{lower:16}⟧ --discovery-token-ca-cert-hash sha256:{hex:64}",
         ),
@@ -227,13 +234,12 @@ RULES: Final[tuple[Rule, ...]] = (
         worst="--token aaaaaa.",
         validate=drawn(16),
         is_anchored=True,
-        is_closed=True,
     ),
     token(
         "bitwarden-secret",
         "Access tokens of Bitwarden Secrets Manager: id, client secret and key in one.",
         r"0\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.(?P<b>[A-Za-z0-9]{30}:[A-Za-z0-9+/]{22,24}={0,2})",
-        gate("", "0."),
+        gate("0."),
         ("BWS_ACCESS_TOKEN=⟦0.{uuid}.{alnum:30}:{b64:22}==⟧",),
         ("version 0.{hex:8}", "0.5f"),
         worst="0.",
@@ -243,7 +249,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "password-manager-token",
         "Service accounts of 1Password, Infisical, Akeyless, Keeper.",
         r"(?:ops_eyJ|st\.[0-9a-f\-]{24,36}\.|A3-(?=[A-Z0-9]{6}-)|p-[a-z0-9]{12}\.|eyJhbGciOi.{0}|KSM_)(?P<b>[A-Za-z0-9_\-=+/.]{20,}+)",
-        gate("ops ksm st", "a3-"),
+        gate("ops_eyj ksm_ st. a3-"),
         (
             "OP_SERVICE_ACCOUNT_TOKEN=⟦ops_eyJ{url64:260}⟧",
             "⟦A3-{upper:6}-{upper:6}-{upper:5}-{upper:5}-{upper:5}-{upper:5}⟧",

@@ -163,18 +163,28 @@ def piped(match: re.Match[str], text: str) -> Spans:
     return ((value.start, value.end),) if value and is_value(value) else NOTHING
 
 
-def here_string(match: re.Match[str], text: str) -> Spans:
+READING: Final = re.compile(
+    r"(?<![\w\-])(?:kinit|passwd|chpasswd|sudo -S|su|vncpasswd|smbpasswd|cryptsetup|gh auth login|docker login|podman login|saslpasswd2)(?=[ \t])[^\n<|;]{0,160}$"
+)
+
+
+def here_string(match: re.Match[str], text: str) -> Spans | None:
+    program = READING.search(text, max(0, match.start() - 180), match.start())
+    if not program:
+        return None
     words = command_words(text, match.end())
     if not words or not is_value(words[0]):
         return NOTHING
-    value = second_half(words[0], ":") if "chpasswd" in match[0] and ":" in words[0].text else words[0]
+    value = second_half(words[0], ":") if "chpasswd" in program[0] and ":" in words[0].text else words[0]
     return ((value.start, value.end),) if value else NOTHING
 
 
 NAMES: Final = any_of(TABLE)
-UNGATED: Final = frozenset("http https net exp imp java security expo age img ctr go mas check dump".split())
-"""Words of every other text; their command lines open the gate by what follows the name."""
-GATE_NAMES: Final = " ".join(sorted({re.findall("[a-z]+", name)[0] for name in TABLE if name[0].isalpha()} - UNGATED))
+FOLLOWED: Final = {"http": " -", "https": " -", "java": " -", "net": " use"}
+"""Words of every other text, which begin a command line only where this follows."""
+LITERALS: Final = tuple(
+    name + follows for name in TABLE for follows in ([FOLLOWED[name]] if name in FOLLOWED else [" ", "\t", ".exe"])
+)
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
@@ -182,22 +192,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="command-password",
         why="Passwords given to programs: as the next word, glued to an option, with the user, or by their place.",
         pattern=re.compile(rf"(?<![\w.\-])(?P<program>{NAMES})(?:\.exe)?(?=[ \t])"),
-        gate=gate(
-            GATE_NAMES,
-            "7z",
-            "http -",
-            "https -",
-            "java -",
-            "net user",
-            "net use",
-            "security ",
-            "exp ",
-            "imp ",
-            "expo ",
-            "dotnet ",
-            "create-account ",
-            "age-",
-        ),
+        gate=gate("", *LITERALS),
         finds=(
             "curl -u ci-bot:⟦{alnum:14}⟧ https://api.example.com/x",
             'curl -su "app:⟦{weak}⟧" build.example.org',
@@ -235,7 +230,6 @@ RULES: Final[tuple[Rule, ...]] = (
             "psql -h db -U app -W",
         ),
         worst="curl -u ",
-        is_closed=True,
         validate=command,
         is_anchored=True,
     ),
@@ -244,7 +238,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="command-password",
         why="`echo X | sudo -S` and its kin.",
         pattern=re.compile(r"(?<![\w\-])(?:echo|printf|print|[Ww]rite-[Oo]utput)(?=[ \t])"),
-        gate=gate("echo printf print write"),
+        gate=gate("", "echo ", "echo\t", "printf ", "printf\t", "print ", "print\t", "write-output "),
         finds=(
             "echo '⟦{alnum:18}⟧' | sudo -S apt update",
             "echo 'jana:⟦{chosen}⟧' | chpasswd",
@@ -264,10 +258,9 @@ RULES: Final[tuple[Rule, ...]] = (
         name="here-string",
         kind="command-password",
         why="`kinit jana <<< X`: the string is what the program reads.",
-        pattern=re.compile(
-            r"(?<![\w\-])(?:kinit|passwd|chpasswd|sudo -S|su|vncpasswd|smbpasswd|cryptsetup|gh auth login|docker login|podman login|saslpasswd2)(?=[ \t])[^\n<|;]{0,160}<<<[ \t]{0,4}"
-        ),
-        gate=gate("", "<<<"),
+        pattern=re.compile(r"<<<[ \t]{0,4}"),
+        gate=gate("<<<"),
+        is_anchored=True,
         finds=("kinit svc-mail <<< '⟦{signs:18}⟧'",),
         leaves=('kinit svc-mail <<< "$PW"', "cat <<< text"),
         worst="kinit ",

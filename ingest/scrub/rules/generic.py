@@ -35,31 +35,54 @@ def jwt(match: re.Match[str], text: str) -> Spans:
 CREDENTIAL_HEAD: Final = re.compile(
     r"(?:^|[_\-])(?:live|test|prod|secret|sec|sk|rk|token|tok|key|pat|api|auth|access|priv|svc|bot|app)(?:[_\-]|$)"
 )
+DIGIT: Final = re.compile(r"\d")
+DIGITS: Final = DIGIT.findall
 STRANGE_HEAD: Final = re.compile(r"(?<![\w./:@$!#%\-])[a-z][a-z0-9]{1,9}(?:[_\-][a-z0-9]{2,10}){0,3}[_\-]$")
 
 
 def stranger(match: re.Match[str], text: str) -> Spans:
+    body = match["b"]
+    is_hex = bool(HEX.fullmatch(body))
+    if len(body) < 32 if is_hex else not DIGIT.search(body):
+        return NOTHING
     head = STRANGE_HEAD.search(text, max(0, match.start() - 44), match.start() + 1)
     if not head:
         return NOTHING
-    body, prefix = match["b"], head[0].rstrip("_-")
-    if prefix.split("_")[0].split("-")[0] in STRANGE_PREFIX or is_wordy(body) or is_placeholder(body, quoted=True):
-        return NOTHING
+    prefix = head[0].rstrip("_-")
     is_named = bool(CREDENTIAL_HEAD.search(prefix))
-    if HEX.fullmatch(body):
-        return ((head.start(), match.end()),) if is_named and len(body) >= 32 else NOTHING
-    digits = sum(c.isdigit() for c in body)
-    is_mixed = body.lower() != body != body.upper()
-    is_drawn = digits >= (1 if is_mixed else 5) and len(body) >= (24 if is_named else 30)
-    return ((head.start(), match.end()),) if is_drawn and entropy(body) >= 3.6 else NOTHING
+    if is_hex:
+        is_drawn = is_named
+    else:
+        is_mixed = body.lower() != body != body.upper()
+        is_drawn = (
+            len(body) >= (24 if is_named else 30)
+            and len(DIGITS(body)) >= (1 if is_mixed else 5)
+            and entropy(body) >= 3.6
+        )
+    if not is_drawn or prefix.split("_")[0].split("-")[0] in STRANGE_PREFIX:
+        return NOTHING
+    return NOTHING if is_wordy(body) or is_placeholder(body, quoted=True) else ((head.start(), match.end()),)
 
 
-def pgpass(match: re.Match[str], text: str) -> Spans:
+PGPASS_HOST: Final = re.compile(r"(?<![\w.:*/])(?:[\w.\-]{1,80}|\*)$")
+
+
+def pgpass(match: re.Match[str], text: str) -> Spans | None:
+    if not PGPASS_HOST.search(text, max(0, match.start() - 80), match.start()):
+        return None
     return NOTHING if is_placeholder(match["s"]) or len(match["s"]) < 4 else (match.span("s"),)
 
 
 def drawn_neighbour(match: re.Match[str], text: str) -> Spans:
     return NOTHING if is_placeholder(match["s"], quoted=True) or not is_random(match["s"], 12) else (match.span("s"),)
+
+
+OPENED: Final = re.compile(r"\(\s{0,20}$")
+
+
+def first_argument(match: re.Match[str], text: str) -> Spans | None:
+    is_first = OPENED.search(text, max(0, match.start() - 21), match.start())
+    return drawn_neighbour(match, text) if is_first else None
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -71,11 +94,10 @@ RULES: Final[tuple[Rule, ...]] = (
             START
             + r"(?P<s>eyJ[A-Za-z0-9_\-]{10,}+(?:\.{1,2}[A-Za-z0-9_\-]{6,}+(?:\.(?:\.?[A-Za-z0-9_\-]+){0,4}+)?|(?=\\\r?\n[ \t]*[A-Za-z0-9_\-]{8}|[\"'][ \t]*(?:[+.&]?[ \t]*\\?\r?\n)[^\n\"']{0,40}[\"'][A-Za-z0-9_\-.]{8})))"
         ),
-        gate=gate(heads="eyj", run=16, also=(".", "\\", "\n")),
+        gate=gate("eyj", also=(".", "\\", "\n")),
         finds=("JWT=⟦{jwt}⟧", "Authorization: Bearer ⟦{jwt}⟧", "> ⟦{jwt}⟧\n\nwhy?"),
         leaves=("eyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJeyJ", "eyJhbGciOi... is the header"),
         worst="eyJ",
-        is_closed=True,
         validate=jwt,
         is_anchored=True,
     ),
@@ -86,7 +108,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"[_\-](?P<b>[A-Za-z0-9]{24,}+)(?![\w\-/.]*\.(?:js|css|png|jpe?g|svg|webp|woff2?|map|html?|gif|mp4|pdf)\b)(?![/@:])"
         ),
-        gate=gate("", "_", "-", run=24),
+        gate=gate("_ -"),
         finds=("new: ⟦acme_{alnum:36}⟧", "TOKEN2 ⟦zzk_live_{alnum:32}⟧"),
         leaves=(
             "main-e36c011731d944dd0927.css",
@@ -97,16 +119,15 @@ RULES: Final[tuple[Rule, ...]] = (
         ),
         worst="acme_aaaaaaaaaa-",
         validate=stranger,
-        is_closed=True,
     ),
     Rule(
         name="pgpass-line",
         kind="password",
         why="host:port:database:user:password, one line of ~/.pgpass.",
         pattern=re.compile(
-            r"(?<![\w.:*/])(?:[\w.\-]{1,80}|\*):(?:\d{2,5}|\*):(?:[\w\-]{1,40}|\*):(?P<u>[\w.\-]{1,40}|\*):(?P<s>[^\s:\"'`<>‹›]{4,80}+)(?=[\s\"'`]|$)"
+            r":(?:\d{2,5}|\*):(?:[\w\-]{1,40}|\*):(?P<u>[\w.\-]{1,40}|\*):(?P<s>[^\s:\"'`<>‹›]{4,80}+)(?=[\s\"'`]|$)"
         ),
-        gate=gate("pgpass pgpassfile", ":5432:", ":*:"),
+        gate=gate("pgpass :5432: :*:"),
         finds=("echo 'localhost:5432:app:jana:⟦{alnum:16}⟧' >> ~/.pgpass", "*:5432:*:ci:⟦{alnum:20}⟧"),
         leaves=("localhost:5432:app:<user>:<password>", "PGPASSFILE=~/.pgpass psql -h db"),
         worst="a:5432:a:",
@@ -116,14 +137,13 @@ RULES: Final[tuple[Rule, ...]] = (
         name="beside-account-id",
         kind="secret",
         why="In calls of SDKs the secret is the bare argument beside the account's id (Twilio, Plivo and the like).",
-        pattern=re.compile(
-            r"\(\s{0,20}[\"'](?:SK|AC)[0-9a-f]{32}[\"']\s{0,4},\s{0,40}[\"'](?P<s>[A-Za-z0-9]{32})[\"']"
-        ),
-        gate=gate(heads=" ".join(f"{p}{c}" for p in ("sk", "ac") for c in "0123456789abcdef")),
+        pattern=re.compile(r"[\"'](?:SK|AC)[0-9a-f]{32}[\"']\s{0,4},\s{0,40}[\"'](?P<s>[A-Za-z0-9]{32})[\"']"),
+        gate=gate("'ac 'sk \"ac \"sk"),
         finds=("client = Client('AC{hex:32}', '⟦{hex:32}⟧')",),
         leaves=("client = Client('AC{hex:32}', os.environ['TWILIO_AUTH_TOKEN'])",),
         worst="('AC",
-        validate=drawn_neighbour,
+        validate=first_argument,
+        is_anchored=True,
     ),
     Rule(
         name="generated-output",
@@ -132,7 +152,8 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"(?:wg gen(?:key|psk)|openssl rand -(?:hex|base64) \d{1,4}|pwgen(?: -?\w{1,12}){0,4}|apg(?: -?\w{1,12}){0,4}|rclone obscure \S{1,60}|openvpn --genkey \S{1,40})[ \t]*\r?\n(?:[>#$][ \t]?)?(?P<s>[A-Za-z0-9+/=_\-!*^%~?.]{12,}+)(?=\s|$|[`<])"
         ),
-        gate=gate("genkey genpsk pwgen apg rand obscure"),
+        gate=gate("pwgen apg", "wg gen", "openssl rand", "rclone obscure", "openvpn --genkey"),
+        is_anchored=True,
         finds=("$ wg genkey\n⟦{b64:43}=⟧\n$ wg pubkey\n{b64:43}=", "$ openssl rand -hex 32\n⟦{hex:64}⟧"),
         leaves=("pwgen -s 24 1", "openssl rand -base64 32", "$ wg pubkey\n{b64:43}="),
         worst="openssl rand -hex 1 ",
@@ -143,7 +164,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="secret",
         why="Keys that Django's startproject made say so.",
         pattern=re.compile(r"(?P<s>django-insecure-[^\s\"'`<>‹›]{20,}+)"),
-        gate=gate("django"),
+        gate=gate("django-insecure-"),
         finds=("SECRET_KEY = '⟦django-insecure-{signs:50}⟧'",),
         leaves=("keys that begin with django-insecure- are for development",),
         worst="django-insecure-",
@@ -157,7 +178,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             START + r"(?P<s>(?:eyJhdXRocyI6|ewogICJhdXRocyI6|ewoJImF1dGhzIjo)[A-Za-z0-9+/]{24,}+={0,2})"
         ),
-        gate=gate("", "eyjhdxrocyi6", "ewogicjhdxrocyi6", "ewojimf1dghzijo"),
+        gate=gate("eyjhdxrocyi6 ewogicjhdxrocyi6 ewojimf1dghzijo"),
         finds=(".dockerconfigjson: ⟦eyJhdXRocyI6{b64:80}⟧",),
         leaves=("eyJhdXRocyI6 is where it begins",),
         worst="eyJhdXRocyI6",
@@ -170,7 +191,8 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"v[1-4](?<![0-9A-Za-z_]v[1-4])\.(?P<s>(?:local|public)\.[A-Za-z0-9_\-]{40,}+(?:\.[A-Za-z0-9_\-]+)?)"
         ),
-        gate=gate("local public", run=40),
+        gate=gate(" ".join(f"v{n}.{purpose}." for n in "1234" for purpose in ("local", "public"))),
+        is_anchored=True,
         finds=("v2.⟦local.{url64:120}⟧",),
         leaves=("v2.local.example.org", "v1.public.api.example.org"),
         worst="v2.local.",

@@ -11,6 +11,7 @@ from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.shapes import is_random, is_technical
 
+SCHEMES: Final = "bearer token basic apikey api-key negotiate sso-key ssws genie key splunk discogs oauth dpop bot privatetoken apitoken mac hawk aws4-hmac-sha256"
 SCHEME: Final = re.compile(
     r"(?<![a-z0-9])(?:bearer|token|basic|apikey|api-key|negotiate|sso-key|ssws|genie-?key|key|splunk|discogs token=|oauth|dpop|bot|privatetoken|apitoken|mac|hawk|aws4-hmac-sha256)(?:[ \t]+(?:token[ =:]{1,2})?|%20|\\u0020|:[ \t]*)(?:\\?[\"'])?(?P<s>[a-z0-9_\-.~+/=:%]{6,}+)"
 )
@@ -26,10 +27,13 @@ def authorization(match: re.Match[str], text: str) -> Spans:
     end = match.start("s") + len(value)
     if value.startswith(("/", "=", ":", "%")) or text[end : end + 1] in ("(", "$", "{"):
         return NOTHING
+    is_bearer = scheme.startswith("bearer")
     if scheme.startswith("basic"):
         good = is_basic(value, text, match.start())
     else:
-        good = is_scheme_token(value, text, match.start(), is_bearer=scheme.startswith("bearer"))
+        good = is_scheme_token(value, text, match.start(), is_bearer=is_bearer)
+    if good and not is_bearer:
+        good = bool(CONTEXT.search(match.string, max(0, match.start() - FAR), match.end() + FAR))
     if not good or is_placeholder(value, quoted=True) or is_technical(value):
         return NOTHING
     return ((match.start("s"), end),)
@@ -44,6 +48,8 @@ def is_scheme_token(value: str, text: str, start: int, *, is_bearer: bool) -> bo
     return is_named if not is_bearer else is_named or is_random(value, 20)
 
 
+FAR: Final = 2_000
+CONTEXT: Final = re.compile(r"(?<![a-z])(?:(?:proxy|http)?authori[sz]ation|bearer|auth|headers?)(?![a-z])")
 NAMED: Final = re.compile(r"authori[sz]ation|auth[\"']?\s{0,3}[:=]|-H\s|header", re.I)
 
 
@@ -60,9 +66,15 @@ def is_basic(value: str, text: str, start: int) -> bool:
     )
 
 
-def cookie(match: re.Match[str], text: str) -> Spans:
+COOKIE_BEFORE: Final = re.compile(r"(?<=[\s;:\"',])[A-Za-z_][\w.\-]{1,60}$")
+
+
+def cookie(match: re.Match[str], text: str) -> Spans | None:
     value = match["s"]
-    if not COOKIE_NAME.search(match["name"]) or is_placeholder(value, quoted=True) or not is_random(value, 16):
+    name = COOKIE_BEFORE.search(text, max(0, match.start() - 61), match.start())
+    if not name:
+        return None
+    if not COOKIE_NAME.search(name[0]) or is_placeholder(value, quoted=True) or not is_random(value, 16):
         return NOTHING
     return (match.span("s"),)
 
@@ -73,7 +85,8 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="authorization",
         why="Bearer, Basic, token and similar schemes: what follows is the credential, whatever it looks like.",
         pattern=SCHEME,
-        gate=gate("bearer authorization authorisation auth proxyauthorization httpauthorization headers header"),
+        gate=gate(SCHEMES, also=("bearer", "auth", "header")),
+        is_anchored=True,
         finds=(
             'curl -H "Authorization: Bearer ⟦{url64:27}⟧" https://x',
             "> Authorization: Basic ⟦{basic}⟧",
@@ -92,16 +105,16 @@ RULES: Final[tuple[Rule, ...]] = (
             'req.Header.Set("Authorization", "Bearer "+token)',
         ),
         worst="bearer ",
-        is_closed=True,
         validate=authorization,
         is_folded=True,
+        is_nested=True,
     ),
     Rule(
         name="cookie",
         kind="cookie",
         why="A session cookie is a login.",
-        pattern=re.compile(r"(?<=[\s;:\"',])(?P<name>[A-Za-z_][\w.\-]{1,60}+)=(?P<s>[A-Za-z0-9_\-+/%.|~:!*]{16,}+)"),
-        gate=gate("cookie cookies setcookie phpsessid jsessionid sessionid sessid", run=16),
+        pattern=re.compile(r"=(?P<s>[A-Za-z0-9_\-+/%.|~:!*]{16,}+)"),
+        gate=gate("cookie phpsessid jsessionid sessionid sessid"),
         finds=("Cookie: lang=cs; sessionid=⟦{lower:32}⟧", "Set-Cookie: PHPSESSID=⟦{lower:26}⟧; path=/; HttpOnly"),
         leaves=(
             "Cookie: lang=cs; theme=dark",

@@ -1,6 +1,6 @@
 """User and password side by side, with one word for both or with none."""
 
-# ruff: noqa: E501  (patterns and word lists read better unbroken)
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
 
 import re
 from typing import Final
@@ -59,19 +59,12 @@ RULES: Final[tuple[Rule, ...]] = (
             rf"(?<![a-z0-9_\-/.@])(?:{LOGINS})(?:{BLANKS}[^\s:=]{{1,20}}){{0,4}}?[ \t]?(?:[:=：]|->|→|is|are|je|jsou)(?:{BLANKS})?[\"'`*]{{0,2}}[\w.+@\-]{{1,40}}[\"'`*]{{0,2}}[ \t]?[/:|,][ \t]?(?=[^\s\-]\S{{4}})"
         ),
         gate=gate(
-            "cred creds wifi wlan fi credential credentials login logins account user username zugangsdaten zugang anmeldedaten benutzer acceso credenciales identifiants identifiant accesso credenziali acesso credenciais dane logowania "
-            "inloggning inloggegevens usuario access daje",
-            "údaje",
-            "přihl",
-            "přístup",
-            "accès",
-            "dostęp",
-            "доступ",
-            "логин",
-            "учётка",
-            "учетка",
-            "uživatel",
+            "cred login log-in account user přihlašovací přihlášení přístup údaje zugang anmeldedaten benutzer acceso accès identifiant wifi wi-fi wlan acesso dostęp inlogg доступ логин учётка "
+            "учетка uživatel usuario access",
+            "dane logowania",
         ),
+        is_anchored=True,
+        is_nested=True,
         finds=(
             "creds: admin/⟦{chosen}⟧",
             "login: jana / ⟦{chosen}⟧",
@@ -96,7 +89,13 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"(?:(?:root|admin|administrator)(?:[ ]/[ ]|:(?=[^\s:/0-9]))|(?:postgres|sysadmin|superuser|ubuntu|guest)[ ]/[ ]|(?:login|user|account)[ ][\w.@\-]{1,40}[ ]/[ ])(?=\S{7})"
         ),
-        gate=gate("root admin administrator postgres sysadmin superuser ubuntu guest login user account"),
+        gate=gate(
+            "root: admin: administrator:",
+            *(f"{user} / " for user in "root admin administrator postgres sysadmin superuser ubuntu guest".split()),
+            "login ",
+            "user ",
+            "account ",
+        ),
         finds=("root / ⟦{chosen}⟧", "admin:⟦{chosen}⟧", "login jana / ⟦{chosen}⟧"),
         leaves=(
             "root:x:0:0:root:/root:/bin/bash",

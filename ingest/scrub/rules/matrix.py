@@ -32,7 +32,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "matrix-access-token",
         "Access, refresh and login tokens of Synapse: user in base64, random letters, CRC.",
         r"sy[trl]_(?P<b>[A-Za-z0-9+/=\-]{1,400}_[A-Za-z]{8,40}(?:_[A-Za-z0-9]{0,10})?)(?![A-Za-z0-9])|sy[trl]_(?P<c>[A-Za-z0-9_]{18,}+)",
-        gate("syt syr syl"),
+        gate("syt_ syr_ syl_"),
         ("MATRIX_TOKEN=⟦{synapse:syt_}⟧", "ahoj, ⟦{synapse:syr_}⟧, prosím smaž", "?access_token=⟦{synapse:syt_}⟧'"),
         ("MATRIX_ACCESS_TOKEN=syt_...", "tokens look like syt_<base64 localpart>_<random>_<crc>"),
         worst="syt_",
@@ -43,7 +43,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "matrix-auth-service-token",
         "Access, refresh, compatibility and personal tokens of the Matrix Authentication Service.",
         r"m(?:at|ar|ct|cr|pt)_(?P<b>[A-Za-z0-9]{16,80}(?:_[A-Za-z0-9]{0,10})?)(?![A-Za-z0-9])",
-        gate("mat mar mct mcr mpt"),
+        gate("mat_ mar_ mct_ mcr_ mpt_"),
         ("Matrix token: ⟦{mas:mat_}⟧", "TOKEN=⟦{mas:mct_}⟧", "⟦{mas:mpt_}⟧"),
         ("mat_widget_container_height_default", "mar_2026_report"),
         worst="mat_",
@@ -54,7 +54,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "macaroon",
         "Tokens of old Synapse and of package registries: a macaroon in base64 begins with its packet length and location.",
         r"MDA[A-Za-z0-9_\-]{2,8}(?:xvY2F0aW9u|ZpZGVudGlm)(?P<b>[A-Za-z0-9_\-+/]{24,}+={0,2})",
-        gate(heads="mda"),
+        gate("mda"),
         ("token: ⟦{macaroon}⟧",),
         ("MDAx is where they begin",),
         worst="MDAxxvY2F0aW9u",
@@ -67,7 +67,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"(?P<s>Es[TU](?<![0-9A-Za-z]Es[TU])[1-9A-HJ-NP-Za-km-z](?:[ \t\u00a0]{1,3}[1-9A-HJ-NP-Za-km-z]{1,4}){9,11}+|Es[TU](?<![0-9A-Za-z]Es[TU])[1-9A-HJ-NP-Za-km-z]{40,47}+)(?![0-9A-Za-z])"
         ),
-        gate=gate("", "est", "esu"),
+        gate=gate("est esu"),
         finds=("Recovery key: ⟦{recovery: }⟧\nKeep it safe.", "(⟦{recovery}⟧)", "obnovovací klíč je ⟦{recovery: }⟧"),
         leaves=(
             "the recovery key begins with EsT or EsU",
@@ -85,7 +85,7 @@ RULES: Final[tuple[Rule, ...]] = (
             START
             + r"ed25519[ \t]+(?P<id>a_[A-Za-z0-9]{1,16}|[A-Za-z0-9_]{1,10})[ \t]+(?P<s>[A-Za-z0-9+/]{43}=?)(?![A-Za-z0-9+/=])"
         ),
-        gate=gate("", "ed25519 "),
+        gate=gate("", "ed25519 ", "ed25519\t"),
         finds=("ed25519 a_{alnum:4} ⟦{b64:43}⟧", "`ed25519 auto ⟦{b64:43}⟧`"),
         leaves=("ed25519:JDJLTAQFEW {b64:43}", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{b64:43}"),
         worst="ed25519 a_",

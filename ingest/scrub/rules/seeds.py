@@ -57,7 +57,11 @@ SEED_DIGIT: Final = re.compile("[2-7]")
 SEED: Final = re.compile(
     r"(?<![\w/.+\-=])(?:(?=[a-z \-]{0,24}[2-7])[a-z2-7]{4}(?:[ \-][a-z2-7]{4}){3,15}+|(?=[a-z]{0,30}[2-7])[a-z2-7]{16,64}+)(?![\w/+=])"
 )
-CONTEXT: Final = r"(?:2fa|two[- ]factor|mfa|totp|otp|authenticator|oathtool|google[ _-]?auth\w*|setup key|second factor|druhý faktor|dvoufaktor\w*|zwei-faktor\w*|doble factor|base32)"
+CONTEXT: Final = r"(?:2fa|two[- ]factor|(?<![a-z])(?:mfa|otp)|totp|authenticator|oathtool|google[ _-]?auth\w*|setup key|second factor|druhý faktor|dvoufaktor\w*|zwei-faktor\w*|doble factor|base32)"
+
+BACKUPS: Final = (
+    "recovery backup emergency scratch záložní obnovovací wiederherstellungs notfall récupération recuperación".split()
+)
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
@@ -65,7 +69,17 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="totp-secret",
         why="Seeds of second factors are base 32, often in groups of four, and named by what they are for.",
         pattern=re.compile(CONTEXT),
-        gate=gate("totp otp mfa fa authenticator oathtool base factor setup google faktor dvoufaktor dvoufaktorov"),
+        gate=gate(
+            "2fa two-factor mfa totp otp authenticator oathtool googleauth google_auth google-auth dvoufaktor zwei-faktor base32",
+            "two factor",
+            "google auth",
+            "setup key",
+            "second factor",
+            "druhý faktor",
+            "doble factor",
+        ),
+        is_anchored=True,
+        is_nested=True,
         finds=(
             "2FA secret: ⟦{lower32:4} {lower32:4} {lower32:4} 2{lower32:3}⟧",
             "the setup key for the authenticator app is ⟦{base32:25}7⟧",
@@ -76,6 +90,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "otp: 6 digits that last 30 seconds",
             "google-authenticator-libpam-and-friends",
         ),
+        is_closed=False,
         worst="totp ",
         validate=seeds,
         is_folded=True,
@@ -89,13 +104,23 @@ RULES: Final[tuple[Rule, ...]] = (
             r"(?P<s>(?:\d{1,2}[.)]?[ \t]*)?[a-z]{3,8}(?:(?:[ ,]{1,2}|[ \t]*\r?\n[> ]{0,4})(?:\d{1,2}[.):]?[ \t]*)?[a-z]{3,8}){11,24}+)(?![a-z])"
         ),
         gate=gate(
-            "seed seeds mnemonic wallet bip phrase words obnovovac wiederherstellungsphrase frase seedphrase", "fráz"
+            "seed mnemonic wallet bip39 bip-39 obnovovac wiederherstellungsphrase",
+            "recovery phrase",
+            "secret phrase",
+            "recovery words",
+            "backup phrase",
+            "frase semilla",
+            "frase de recuperación",
+            "phrase de récupération",
         ),
+        is_anchored=True,
+        is_nested=True,
         finds=("seed phrase: ⟦{seed:12}⟧", "my wallet mnemonic is\n⟦{seed:24}⟧"),
         leaves=(
             "seed phrase: write it down and never show it to anybody who asks for it",
             "the wallet is not in the index of the words that we have used for all",
         ),
+        is_closed=False,
         worst="seed: aaa ",
         validate=phrase,
         is_folded=True,
@@ -105,12 +130,14 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="recovery-code",
         why="Backup codes stand in for the second factor.",
         pattern=re.compile(
-            r"(?:recovery|backup|emergency|scratch|záložní|obnovovací|wiederherstellungs|notfall|récupération|recuperación)[ \-]?(?:codes?|kód[y]?|cod(?:es|igos)?)\b[^\n]{0,40}?(?:[:=]|\bis|\bare|\bje|\bjsou)?[ \t]{0,4}(?:\r?\n){0,2}"
+            rf"(?:{'|'.join(BACKUPS)})[ \-]?(?:codes?|kód[y]?|cod(?:es|igos)?)\b[^\n]{{0,40}}?(?:[:=]|\bis|\bare|\bje|\bjsou)?[ \t]{{0,4}}(?:\r?\n){{0,2}}"
             r"(?P<s>(?:[ \t>*\-`]{0,6}(?:\d{4}[ ]?\d{4}|(?=[a-z\-]{0,12}\d)[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,3})(?:[ ,;\t`]{0,3}\r?\n?)){1,24}+)"
         ),
         gate=gate(
-            "recovery backup emergency scratch lo obnovovac wiederherstellungs wiederherstellungscodes notfall notfallcodes cup recuperaci"
+            "", *(f"{backup}{gap}{code}" for backup in BACKUPS for gap in ("", " ", "-") for code in ("cod", "kód"))
         ),
+        is_anchored=True,
+        is_nested=True,
         finds=(
             "recovery codes: ⟦k{lower:4}-b{lower:4}⟧",
             "backup code ⟦{digits:8}⟧",
@@ -121,6 +148,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "backup code is in src/backup.py",
             "backup codes: 10 of them",
         ),
+        is_closed=False,
         worst="backup code ",
         validate=codes,
         is_folded=True,

@@ -1,6 +1,6 @@
 """Tokens of payment, mail, AI, monitoring and other services that give them a prefix."""
 
-# ruff: noqa: E501  (patterns and word lists read better unbroken)
+# ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
 
 import re
 from typing import Final
@@ -20,29 +20,16 @@ def with_hex(match: re.Match[str], text: str) -> Spans:
     return NOTHING if is_placeholder(text[start:end], quoted=True) else ((start, end),)
 
 
+STRIPE_NAMES: Final = "sk rk ak api key secret tok token access prv priv private sec".split()
+STRIPE_STAGES: Final = "live test prod production sandbox dev stage staging eu us".split()
+
 RULES: Final[tuple[Rule, ...]] = (
     token(
         "stripe-key",
         "Secret and restricted keys and webhook secrets of Stripe, live or test, and services that copied its form.",
-        r"(?:(?:[sr]k|ak|api|key|secret|tok|token|access|prv|priv|private|sec)_(?:live|test|prod|production|sandbox|dev|stag(?:e|ing)|eu|us)_|whsec_|re_(?=[A-Za-z0-9]{8}_))"
+        rf"(?:(?:{'|'.join(STRIPE_NAMES)})_(?:{'|'.join(STRIPE_STAGES)})_|whsec_|re_(?=[A-Za-z0-9]{{8}}_))"
         r"(?P<b>[A-Za-z0-9_+/=]{14,}+)",
-        gate(
-            "whsec",
-            "re_",
-            "sk_",
-            "rk_",
-            "ak_",
-            "api_",
-            "key_",
-            "secret_",
-            "tok_",
-            "token_",
-            "access_",
-            "prv_",
-            "priv_",
-            "private_",
-            "sec_",
-        ),
+        gate(f"whsec_ re_ {' '.join(f'{name}_{stage}' for name in STRIPE_NAMES for stage in STRIPE_STAGES)}"),
         (
             "STRIPE=⟦sk_live_{alnum:24}⟧",
             "⟦rk_test_{alnum:99}⟧",
@@ -58,7 +45,9 @@ RULES: Final[tuple[Rule, ...]] = (
         r"(?:sq0(?:atp|csp|idp)-|EAAA[A-Za-z0-9]?(?=[A-Za-z0-9_\-]{59})|access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$|AQE(?=[a-z]hmf)|(?:live|test)_(?=[A-Za-z0-9]{28,40}\b)|"
         r"rzp_(?:live|test)_|FLWSECK(?:_TEST)?-|(?:live|sandbox)_(?=[A-Za-z0-9_\-]{40}\b)|access-(?:sandbox|development|production)-|shippo_(?:live|test)_|EZ[AT]K|lob_)"
         r"(?P<b>[A-Za-z0-9_\-]{14,}+)",
-        gate("sq live test rzp flwseck sandbox access shippo lob", "access_token$", heads="eaaa aqe ezak eztk"),
+        gate(
+            "sq0 access_token$ live_ test_ rzp_ flwseck sandbox_ access-sandbox- access-development- access-production- shippo_ lob_ eaaa aqe ezak eztk"
+        ),
         (
             "square ⟦sq0csp-{url64:43}⟧",
             "mollie: ⟦live_{alnum:30}⟧",
@@ -77,7 +66,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "ai-key",
         "OpenAI, Anthropic, OpenRouter, DeepSeek, Stability and whoever else begins with sk-.",
         r"sk-(?:ant-(?:[a-z]{2,6}\d{2}-)?|proj-|svcacct-|admin-|None-|or-v1-|lf-|[a-z]{2,10}-)?(?P<b>[A-Za-z0-9_\-]{20,}+)",
-        gate("sk"),
+        gate("sk-"),
         (
             "OPENAI_API_KEY=⟦sk-{alnum:20}T3BlbkFJ{alnum:20}⟧",
             "⟦sk-proj-{url64:74}T3BlbkFJ{url64:74}⟧",
@@ -98,15 +87,8 @@ RULES: Final[tuple[Rule, ...]] = (
         r"(?:hf_|api_org_|gsk_|xai-|r8_|pplx-|fw_|lsv2_(?:pt|sk)_|ls__|pcsk_|csk-|nvapi-|tvly-(?:dev-|prod-)?|fc-|tgp_v1_|jina_|voyage_?|cohere_|sk_(?=[a-f0-9]{40,})|"
         r"wandb_v1_|key_(?=[a-f0-9]{40})|e2b_|exa_|luma-|together_|AQ\.Ab8RN6|sk-lf-|pk-lf-)(?P<b>[A-Za-z0-9_\-]{24,}+)",
         gate(
-            "hf gsk xai pplx fw lsv ls pcsk csk nvapi tvly fc tgp jina voyage wandb exa luma together cohere",
-            "api_org_",
-            "aq.ab8rn6",
-            "r8_",
-            "e2b_",
-            "key_",
-            "sk_",
-            "sk-lf-",
-            run=24,
+            "hf_ api_org_ gsk_ xai- r8_ pplx- fw_ lsv2_ ls__ pcsk_ csk- nvapi- tvly- fc- tgp_v1_ jina_ voyage cohere_ sk_ wandb_v1_ key_ e2b_ exa_ luma- together_ "
+            "aq.ab8rn6 sk-lf- pk-lf-"
         ),
         (
             "hf_token = ⟦hf_{mixed:34}⟧",
@@ -129,7 +111,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "mail-key",
         "SendGrid, Mailgun, Mailchimp, Brevo, Postmark-like, MailerSend, Mailjet-like services: whoever has one sends in your name.",
         r"(?:SG\.(?P<b>[A-Za-z0-9_\-]{16,30}\.[A-Za-z0-9_\-]{16,80}+)|key-[a-f0-9]{32}(?![A-Za-z0-9])|xkeysib-[a-f0-9]{40,80}(?:-[A-Za-z0-9]{10,24})?|xsmtpsib-[a-f0-9]{40,80}(?:-[A-Za-z0-9]{10,24})?|mlsn\.[a-f0-9]{40,80}|sib-[a-f0-9]{40,80})",
-        gate("xkeysib xsmtpsib mlsn sib", "sg.", "key-"),
+        gate("sg. key- xkeysib- xsmtpsib- mlsn. sib-"),
         (
             "SENDGRID_API_KEY: ⟦SG.{url64:22}.{url64:43}⟧",
             "curl --user 'api:⟦key-{hex:32}⟧' https://api.example.org",
@@ -144,7 +126,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="mail-key",
         why="Keys of Mailchimp: 32 hex digits and the name of a data centre.",
         pattern=re.compile(rf"-{AFTER_HEX}us\d{{1,2}}(?![A-Za-z0-9\-])"),
-        gate=gate("us", run=24),
+        gate=gate("-us"),
         finds=("mailchimp ⟦{hex:32}-us14⟧",),
         leaves=("{hex:32}-us-east",),
         worst="a" * 32 + "-",
@@ -155,7 +137,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="mail-key",
         why="The newer keys of Mailgun: three runs of hex digits.",
         pattern=re.compile(rf"-{AFTER_HEX}[a-f0-9]{{8}}-[a-f0-9]{{8}}(?![A-Za-z0-9\-])"),
-        gate=gate("", "-", run=40),
+        gate=gate("-"),
         finds=("⟦{hex:32}-{hex:8}-{hex:8}⟧",),
         leaves=("{hex:32}-suffix",),
         worst="a" * 32 + "-",
@@ -167,7 +149,7 @@ RULES: Final[tuple[Rule, ...]] = (
         r"(?:gl(?:sa|c)_(?=[A-Za-z0-9+/=_])|sntry[suix]_|NR(?:AK|AA|JS|II|IQ|RA|BR)-|NRAK|dt0[a-z]\d{2}\.[A-Z0-9]{20,30}\.|hc(?:aik|bik|xik|alk|xmk|amk)_|ddpat_|ddapp_|pdus\+_|phx_|ph[ascr]_|lgr_|"
         r"hcik_|logfire_|chronitor_|ingest_|axiom_|xa[ap]t-|phc_|rbr_|bsg_|inst_)(?P<b>[A-Za-z0-9_\-+/=.]{16,}+)",
         gate(
-            "glsa glc sntrys sntryu sntryi sntryx nrak nraa nrjs nrii nriq nrra nrbr dt hcaik hcbik hcxik hcalk ddpat ddapp pdus phx pha phs phr lgr hcik xaat xapt"
+            "glsa_ glc_ sntrys_ sntryu_ sntryi_ sntryx_ nrak- nraa- nrjs- nrii- nriq- nrra- nrbr- dt0 hcaik_ hcbik_ hcxik_ hcalk_ ddpat_ ddapp_ pdus+_ phx_ pha_ phs_ phr_ lgr_ hcik_ xaat- xapt-"
         ),
         (
             "SENTRY_AUTH_TOKEN: ⟦sntryu_{hex:64}⟧",
@@ -183,7 +165,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "twilio-key",
         "Key ids of Twilio; the account id alone is harmless, the secrets are found by name or beside them.",
         r"SK(?P<b>[a-f0-9]{32})(?![A-Za-z0-9])",
-        gate(heads=" ".join(f"sk{c}" for c in "0123456789abcdef"), run=24),
+        gate(" ".join(f"sk{c}" for c in "0123456789abcdef")),
         ("TWILIO_API_KEY=⟦SK{hex:32}⟧",),
         ("SKU 12-3456-789-AB", "SK{hex:8}"),
         worst="SK",
@@ -192,7 +174,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "heroku-key",
         "Prefixed keys of Heroku; the older ones are UUIDs and need a named slot.",
         r"HRKU-(?P<b>[A-Za-z0-9_\-]{24,}+)",
-        gate("hrku"),
+        gate("hrku-"),
         ("HEROKU_API_KEY=⟦HRKU-AA{url64:58}⟧",),
         ("HRKU-... is the new form",),
         worst="HRKU-",
@@ -204,15 +186,8 @@ RULES: Final[tuple[Rule, ...]] = (
         r"cr_|CMRA|dop_|easypost_|shippo_|LA-|sgp_(?:[a-f0-9]{8,16}_|local_)?|slk_|ubp_|apify_api_|nb_|retool_|mgp_|ws_sk_|plane_api_|clojars_|cal_live_|attio_|intercom_|sm_|rpa_|sonic_|"
         r"sec_|eat_|op_|stk_|ctp_|cfp_|sess-|pat_|cpk_|kl_|syncfusion_|zb_|atk_|apk_|mcp_|prm_|gsecret_)(?P<b>[A-Za-z0-9_\-.]{24,}+)",
         gate(
-            "pmak tfp pul zpka sdk mob fio ion aio duffel rdme pnu cmra easypost sgp apify retool mgp plane attio rpa stk ctp sess cpk atk apk mcp",
-            "ubp_",
-            "sk.eyj1",
-            "api-",
-            "la-",
-            "cal_",
-            "sec_",
-            "pat_",
-            run=24,
+            "pmak- tfp_ sk.eyj1 pul- zpka_ sdk- api- mob- fio-u- ion_ aio_ duffel_ rdme_ pnu_ cmra easypost_ la- sgp_ ubp_ apify_api_ retool_ mgp_ plane_api_ "
+            "cal_live_ attio_ rpa_ sec_ stk_ ctp_ sess- pat_ cpk_ atk_ apk_ mcp_"
         ),
         (
             "⟦PMAK-{hex:24}-{hex:34}⟧",

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from ingest.scrub.model import NOTHING, Gate, Rule, Spans, Validator, gate
@@ -66,8 +65,7 @@ def token(
         why=why,
         pattern=re.compile(f"{f'(?=[{first}])' if first else ''}{START}(?P<s>{shape})"),
         is_anchored=not first,
-        is_closed=True,
-        gate=replace(opens, run=opens.run or 16),
+        gate=opens,
         finds=finds,
         leaves=leaves,
         worst=worst,
@@ -79,7 +77,7 @@ def checked(is_checked: Callable[[str], bool], least: int = 12) -> Validator:
     """A good checksum decides; without one the value has to look drawn."""
     otherwise = drawn(least)
 
-    def check(match: re.Match[str], text: str) -> Spans:
+    def check(match: re.Match[str], text: str) -> Spans | None:
         return token_span(match) if is_checked(match["s"]) else otherwise(match, text)
 
     return check

@@ -82,8 +82,12 @@ RULES: Final[tuple[Rule, ...]] = (
             r"(?:auth\s{0,2}=\s{0,2}\(|BasicAuth\(|basic_?auth\(|setBasicAuth\(|SetBasicAuth\(|PasswordAuthentication\(|PasswordCredentials?\(|NetworkCredential\(|\.(?:login|authenticate|logIn|signIn|auth)\(|(?:mysqli?_connect|pg_connect|oci_connect|getConnection|new PDO|new mysqli|createConnection|mysql_real_connect)\(\s{0,4}[^(),\n]{1,120},)\s{0,4}[burf]?[\"'][^\"'\n]{1,80}[\"']\s{0,4},\s{0,4}[burf]?[\"'](?P<s>[^\"'\n]{3,128})[\"']"
         ),
         gate=gate(
-            "auth basicauth httpbasicauth setbasicauth passwordauthentication credential credentials networkcredential passwordcredential passwordcredentials authenticate login signin basic connect mysqli getconnection pdo createconnection"
+            "auth basicauth( basic_auth( passwordauthentication( passwordcredential networkcredential( .login( .authenticate( .signin( .auth( mysql_connect( mysqli_connect( pg_connect( oci_connect( "
+            "getconnection( createconnection( mysql_real_connect(",
+            "new pdo(",
+            "new mysqli(",
         ),
+        is_anchored=True,
         finds=(
             "requests.get(url, auth=('admin', '⟦{diceware:3}⟧'))",
             'smtp.login("bot@example.org", "⟦{chosen}⟧")',
@@ -101,7 +105,8 @@ RULES: Final[tuple[Rule, ...]] = (
             r"(?:ConvertTo-SecureString[ \t]{1,8}(?:-String[ \t]{1,8})?[\"'](?P<s>[^\"'\n]{3,128})[\"']|oracle:(?:thin|oci):[\w$]{1,40}/(?P<o>[^\s@/\"']{3,64})@)",
             re.I,
         ),
-        gate=gate("securestring oracle"),
+        gate=gate("", "convertto-securestring", "oracle:thin:", "oracle:oci:"),
+        is_anchored=True,
         finds=(
             'ConvertTo-SecureString "⟦{chosen}⟧" -AsPlainText -Force',
             "jdbc:oracle:thin:scott/⟦{chosen}⟧@//h:1521/x",
@@ -117,7 +122,8 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"(?:snmp-server[ \t]{1,8}community|\br[ow]community6?|option[ \t]{1,8}key|wifi-iface\[\d\]\.key=|com2sec[ \t]{1,8}\S{1,30}[ \t]{1,8}\S{1,40})[ \t]{0,8}['\"]?(?P<s>[^\s'\"]{4,64})(?P<o>(?!))?"
         ),
-        gate=gate("snmp rocommunity rwcommunity community option iface com sec"),
+        gate=gate("snmp-server rocommunity rwcommunity option wifi-iface[ com2sec"),
+        is_anchored=True,
         finds=(
             "snmp-server community ⟦{chosen}⟧ RO",
             "option key '⟦{chosen}⟧'",

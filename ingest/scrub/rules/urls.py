@@ -75,11 +75,18 @@ def lone_user(match: re.Match[str], text: str) -> Spans:
     return (match.span("s"),)
 
 
-def bare_userinfo(match: re.Match[str], text: str) -> Spans:
-    value = match["s"]
-    if is_placeholder(value) or not looks_chosen(value, 6) or value.startswith("//") or match["user"].isdigit():
+USER_BEFORE: Final = re.compile(r"(?<![\w./:@%\-!#$])[A-Za-z][\w.\-]{0,40}:(?P<s>[^\s:@/\"'<>`‹›(){}\[\]]{6,64})$")
+
+
+def bare_userinfo(match: re.Match[str], text: str) -> Spans | None:
+    """What stands before the @ up to the colon, and the user before that."""
+    colon = text.rfind(":", max(0, match.start() - 65), match.start())
+    found = USER_BEFORE.search(text, max(0, colon - 41), match.start()) if colon > 0 else None
+    if not found:
+        return None
+    if is_placeholder(found["s"]) or not looks_chosen(found["s"], 6):
         return NOTHING
-    return (match.span("s"),)
+    return (found.span("s"),)
 
 
 PARAMETER: Final = re.compile(r"[^\s&#\"'<>`‹›)(\]}|;\\,]*+")
@@ -112,7 +119,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="url-password",
         why="user:password@host in addresses of databases, queues, proxies, mail, files and the web. Any password counts here.",
         pattern=re.compile(r":(?:\\?/){2}"),
-        gate=gate("", "://", ":\\/\\/", also=("@",)),
+        gate=gate(":// :\\/\\/", also=("@",)),
         finds=(
             "postgres://app:⟦{weak}⟧@db.example.net/app",
             "redis://:⟦{alnum:16}⟧@cache:6379/0",
@@ -131,7 +138,6 @@ RULES: Final[tuple[Rule, ...]] = (
             "postgres://app:‹redacted:password›@db/app",
         ),
         worst="a://a:",
-        is_closed=True,
         validate=userinfo,
         is_anchored=True,
     ),
@@ -140,11 +146,10 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="url-token",
         why="A token as the user of an address: Sentry DSNs, git remotes.",
         pattern=re.compile(r"://(?P<s>[A-Za-z0-9_\-]{20,256}+)(?::x-oauth-basic|:)?@(?=[\w\[])"),
-        gate=gate("", "://", also=("@",)),
+        gate=gate("://", also=("@",)),
         finds=("SENTRY_DSN=https://⟦{hex:32}⟧@o1.ingest.example.org/42",),
         leaves=("https://some-rather-long-user-name@git.example.org/a.git",),
         worst="a://aaaaaaaa",
-        is_closed=True,
         validate=lone_user,
         is_anchored=True,
     ),
@@ -152,10 +157,8 @@ RULES: Final[tuple[Rule, ...]] = (
         name="bare-userinfo",
         kind="url-password",
         why="user:password@host:port without a scheme, as proxies and connection strings are pasted.",
-        pattern=re.compile(
-            r"(?<![\w./:@%\-!#$])(?P<user>[A-Za-z][\w.\-]{0,40}+):(?P<s>[^\s:@/\"'<>`‹›(){}\[\]]{6,64})@(?=(?:[A-Za-z0-9\-]{1,63}\.){1,5}[A-Za-z0-9]{1,24}|localhost)"
-        ),
-        gate=gate("", "@", also=(":",)),
+        pattern=re.compile(r"@(?=(?:[A-Za-z0-9\-]{1,63}\.){1,5}[A-Za-z0-9]{1,24}|localhost)"),
+        gate=gate("@", also=(":",)),
         finds=("proxy: deploy:⟦{chosen}⟧@proxy.example.org:3128",),
         leaves=(
             "@bot:example.org: hello",
@@ -174,13 +177,13 @@ RULES: Final[tuple[Rule, ...]] = (
             r"otpauth(?:-migration)?://[^\s\"'<>`]{0,300}?(?:secret|data)=(?P<s>[A-Za-z2-7%+/=_\-0-9]{8,}+)", re.I
         ),
         gate=gate("otpauth"),
+        is_anchored=True,
         finds=("otpauth://totp/Example:jana%40example.org?secret=⟦{base32:32}⟧&issuer=Example",),
         leaves=(
             "otpauth://totp/Example:alice?secret=<SECRET>&issuer=Example",
             "otpauth://totp/ACME?secret=YOUR_SECRET_HERE",
         ),
         worst="otpauth://",
-        is_closed=True,
         validate=not_placeholder,
     ),
     Rule(
@@ -188,7 +191,8 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="password",
         why="What the QR code of a wireless network says.",
         pattern=re.compile(r"WIFI:[^\s\"'<>`]{0,120}?\bP:(?P<s>(?:[^;\s\\]|\\.){4,64})", re.I),
-        gate=gate("wifi"),
+        gate=gate("wifi:"),
+        is_anchored=True,
         finds=("WIFI:T:WPA;S:Office;P:⟦{chosen}⟧;;",),
         leaves=("WIFI:T:nopass;S:Guest;;",),
         worst="WIFI:",
@@ -201,7 +205,7 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"[?&;#](?:amp;)?(?P<name>[a-z][a-z0-9_.\-]{0,39}+)(?:=|%3d)(?P<s>[^\s&#\"'<>`‹›)(\]}|;\\,]{4,256}+)"
         ),
-        gate=gate("jsessionid", "?", "&", also=("=", "%3d")),
+        gate=gate("jsessionid ? &", also=("=", "%3d")),
         finds=(
             "https://x.blob.example.net/b/db.dump?sv=2022-11-02&sp=rl&sig=⟦XLm{alnum:37}%3D⟧",
             "GET /v1/report?token=⟦{hex:32}⟧ HTTP/1.1",

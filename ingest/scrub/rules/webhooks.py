@@ -43,8 +43,12 @@ RULES: Final[tuple[Rule, ...]] = (
             r"(?P<s>[A-Za-z0-9_\-:]{8,}+(?:/[A-Za-z0-9_\-]{12,}+){0,3}+)(?!/[‹<])"
         ),
         gate=gate(
-            "hooks hook webhook webhooks webhookb ifttt hc pipedream pagerduty victorops opsgenie googleapis telegram ntfy requestbin deploy deadmanssnitch nosnch heartbeat cronitor"
+            "hooks.slack discord.com/api/ discordapp.com/api/ hooks.zapier.com/ maker.ifttt.com/ .office.com/webhook .office365.com/webhook outlook.office.com/webhook open.feishu. open.larksuite. "
+            "hook. hc-ping.com/ pipedream.net/ events.pagerduty.com/ alert.victorops.com/ api.opsgenie.com/ hooks.nabu.casa/ chat.googleapis.com/ api.telegram.org/ hooks.airtable.com/ webhook.site/ "
+            "ntfy.sh/ requestbin. api.render.com/ deadmanssnitch.com/ nosnch.in/ betteruptime.com/ uptime.betterstack.com/ cronitor.link/"
         ),
+        is_anchored=True,
+        is_nested=True,
         finds=(
             "post to https://hooks.slack.com/services/T{upper:10}/B{upper:10}/⟦{alnum:24}⟧",
             "`https://discordapp.com/api/webhooks/{digits:19}/⟦{url64:68}⟧` posts",
@@ -67,7 +71,11 @@ RULES: Final[tuple[Rule, ...]] = (
         pattern=re.compile(
             r"/(?:(?:in(?:coming|bound)?[_\-]?)?(?:web)?hooks?(?:-test|-in|s)?|webhookb?2?|trigger|triggers|push|heartbeat|ping|deploy-?hook)/(?:[a-z0-9]{1,3}/)?(?:[A-Za-z0-9]{8,20}/)?(?P<s>[A-Za-z0-9_\-]{16,}+)(?!@|[A-Za-z0-9_\-.]{0,40}\.(?:md|html?|png|jpg|svg|go|py|js|ts|php)\b)"
         ),
-        gate=gate("hook hooks webhook webhooks webhookb trigger triggers push ping heartbeat", run=16),
+        gate=gate(
+            "/hook /webhook /incoming /inbound /in_ /in- /inhook /inweb /trigger /push/ /ping/ /heartbeat/ /deploy"
+        ),
+        is_anchored=True,
+        is_nested=True,
         finds=(
             "https://chat.example.org/hooks/⟦{lower:26}⟧",
             "curl https://n8n.example.org/webhook/⟦{uuid}⟧",
@@ -79,6 +87,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "https://docs.example.org/hooks/incoming-webhooks-for-teams",
             "/hooks/pre-receive-hook-2",
         ),
+        is_closed=False,
         worst="/hooks/aaaaaaaa/",
         validate=hook,
     ),
@@ -91,9 +100,11 @@ RULES: Final[tuple[Rule, ...]] = (
             r"unsubscribe_never|confirm[_\-]?email|verify[_\-]?email|activate|activation|accept[_\-]?invite|invitations?|ical|feeds?/private|calendars?/private|rss/private|secret|token|api[_\-]?key)/)(?P<s>[A-Za-z0-9_\-]{20,}+(?:\.[A-Za-z0-9_\-]{20,}+)*)"
         ),
         gate=gate(
-            "private reset magic magiclink loginlink link time onetime confirm verify activate activation invite invitation invitations ical secret token key apikey resetpassword passwordreset",
-            run=16,
+            "/private- /reset /password /magic /login_link/ /login-link/ /loginlink/ /one_time /one-time /onetime /user/reset/ /unsubscribe_never/ /confirm /verify /activat /accept /invitation "
+            "/ical/ /feed/private/ /feeds/private/ /calendar/private/ /calendars/private/ /rss/private/ /secret/ /token/ /api_key/ /api-key/ /apikey/"
         ),
+        is_anchored=True,
+        is_nested=True,
         finds=(
             "https://calendar.example.org/ical/a%40b.org/private-⟦{hex:32}⟧/basic.ics",
             "https://example.org/password/reset/⟦{alnum:40}⟧",
