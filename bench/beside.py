@@ -3,9 +3,10 @@
     python -m bench.beside --markdown DIR [--sizes 200 1000 5000] [--qmd PATH] [--check FILE | --keep FILE]
 
 Plain FTS5 and plain sqlite-vec are floors: the least that words and vectors cost, without languages, operators,
-filters or what must be forgotten. ripgrep finds exact words, qmd (npm `@tobilu/qmd`) is asked for words alone. What is
-not installed is said and left out. All are asked the same questions in turn. Ratios are of processor time, since a busy
-machine makes what crosses threads wait longer than what does not.
+filters or what must be forgotten. ripgrep finds exact words, or GNU grep where it is not there; qmd (npm `@tobilu/qmd`)
+is asked for words alone. What is not installed is said and left out; rooms are for `bench.beside_rooms`. All are asked
+the same questions in turn. Ratios are of processor time, since a busy machine makes what crosses threads wait longer
+than what does not.
 
 `--keep` writes the ratios to the floors; `--check` compares with kept ones and ends with 1 when a ratio has grown by
 more than half: ratios of one run stay where seconds do not.
@@ -22,10 +23,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 import numpy
 import sqlite_vec
@@ -48,6 +51,7 @@ from sources.measuring.texts import Texts, passages
 _DIMENSION = 384
 _GROWTH = 1.5
 _WORD = re.compile(r"\w+")
+_GREPS: Final = (("ripgrep", "rg", ("-w", "-c")), ("grep", "grep", ("-r", "-E", "-w", "-c")))
 Ask = Callable[[str], object]
 
 
@@ -149,7 +153,7 @@ async def _one_size(folder: Path, texts: Texts, size: int, asked: argparse.Names
     }
     say(f"\n{size} chunks; built in: ours {ours[0]:.2f} s, FTS5 {fts[0]:.2f} s, sqlite-vec {vec[0]:.2f} s")
     for name, (seconds, work) in medians.items():
-        is_here = name not in ("ripgrep", "qmd")
+        is_here = name not in ("ripgrep", "grep", "qmd")
         say(f"  {name:<12} {seconds * 1_000:8.1f} ms" + (f", {work * 1_000:.1f} ms of work" if is_here else ""))
     found = {
         "words to FTS5": _paired(times["words"], times["FTS5"]),
@@ -164,15 +168,11 @@ async def _one_size(folder: Path, texts: Texts, size: int, asked: argparse.Names
 def _programs(folder: Path, markdown: Path, chosen: Path | None) -> dict[str, Ask]:
     """Other programs, each asked in a process of its own, as somebody at a shell would."""
     found: dict[str, Ask] = {}
-    if ripgrep := shutil.which("rg"):
-
-        def ask_ripgrep(question: str) -> object:
-            pattern = "|".join(map(re.escape, _WORD.findall(question)))
-            return subprocess.run([ripgrep, "-w", "-c", pattern, str(markdown)], capture_output=True, check=False)
-
-        found["ripgrep"] = ask_ripgrep
-    else:
-        say("ripgrep: not installed, left out")
+    for name, program, options in _GREPS:
+        if path := shutil.which(program):
+            found[name] = partial(_grep, [path, *options], str(markdown))
+            break
+        say(f"{name}: not installed, left out")
     qmd = str(chosen) if chosen else shutil.which("qmd")
     if qmd is None:
         say("qmd: not installed, left out")
@@ -191,6 +191,12 @@ def _programs(folder: Path, markdown: Path, chosen: Path | None) -> dict[str, As
 
     found["qmd"] = ask_qmd
     return found
+
+
+def _grep(command: Sequence[str], place: str, question: str) -> object:
+    """Any of the words, in how many lines of each page."""
+    pattern = "|".join(map(re.escape, _WORD.findall(question)))
+    return subprocess.run([*command, pattern, place], capture_output=True, check=False)
 
 
 def _paired(ours: list[list[float]], floor: list[list[float]]) -> float:
