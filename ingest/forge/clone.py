@@ -24,6 +24,8 @@ from ingest.forge.running import Output, Patience
 _TIP: Final = "refs/sources/head"
 _MENDABLE: Final = frozenset({Fault.DAMAGED, Fault.LOCKED})
 _MAX_PACKS: Final = 40
+_MOST_REPACKED_BYTES: Final = 256 << 20
+"""Larger clones are joined only when they have very many packs: see `forget_former`."""
 _LOCK_POLL_S: Final = 0.05
 _LONGEST: Final = 30
 _FETCH: Final = (
@@ -122,18 +124,35 @@ class Clone:
                 raise
             return
 
+    async def forget_former(self) -> None:
+        """Leave nothing but the newest commit with its files: a forced push may have taken the former back for good.
+
+        Once nobody needs the former for a comparison. What cannot be done now is done after another refresh.
+        """
+        packs = self._packs()
+        if len(packs) > 1 and sum(pack.stat().st_size for pack in packs) <= _MOST_REPACKED_BYTES:
+            with suppress(GitError):
+                async with self._locked() as lock:
+                    await self._join_packs(lock)
+
     async def _tidy(self, lock: int) -> None:
         """Join the packs of many fetches; before one, while the commit that the cursor names is still the tip."""
-        packs = sum(1 for _ in (self.path / "objects" / "pack").glob("*.pack"))
-        if packs > _MAX_PACKS:
+        if len(self._packs()) > _MAX_PACKS:
             with suppress(GitError):  # the fetch that follows says what is wrong
-                await self._git.run(
-                    ["repack", "-a", "-d"],
-                    about=self._about,
-                    patience=self._long_patience,
-                    clone=self.path,
-                    hold=(lock,),
-                )
+                await self._join_packs(lock)
+
+    def _packs(self) -> list[Path]:
+        return list((self.path / "objects" / "pack").glob("*.pack"))
+
+    async def _join_packs(self, lock: int) -> None:
+        """With `-d` what no commit reaches is dropped."""
+        await self._git.run(
+            ["repack", "-a", "-d", "--quiet"],
+            about=self._about,
+            patience=self._long_patience,
+            clone=self.path,
+            hold=(lock,),
+        )
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[int]:

@@ -218,6 +218,10 @@ class Repository:
             return await self._clone.update(head, self.settings.branch, self._remote.login(), is_damaged=True)
         return await self._fetched(head)
 
+    async def forget_former(self) -> None:
+        """Once the cursor is at the newest commit: nothing of those before it is kept."""
+        await self._clone.forget_former()
+
     async def _fetched(self, head: Head) -> str:
         """The commit in the clone: `head`'s, or a newer one that was pushed meanwhile."""
         tip = await self._clone.tip()
