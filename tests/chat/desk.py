@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
@@ -18,9 +19,23 @@ class Desk:
         self.config = host.folder.parent / f"{host.folder.name}.toml"
         self.config.write_text(
             f'state_dir = "{host.folder}"\nembed = {{ kind = "off" }}\nindex = {{ languages = ["en"] }}\n'
+            f'[metrics]\ntextfile = "{self.metrics}"\n'
             f'[chat]\nhomeserver = "{host.settings.homeserver}"\nuser = "{host.settings.user}"\n'
         )
         host.set(orders=host.folder / "purges")
+
+    @property
+    def metrics(self) -> Path:
+        return self.host.folder / "sources.prom"
+
+    def refresh_whole(self, token: str) -> Result:
+        """As the service does it, with metrics and all that can be logged; everything is read again."""
+        folder = self.host.folder.parent / "credentials"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        file = folder / "matrix-reader-token"
+        file.touch(mode=0o600)
+        file.write_text(token)
+        return self.sources("-vv", "refresh", "--full", "--credentials-dir", str(folder))
 
     def sources(self, *arguments: str) -> Result:
         return CliRunner().invoke(group, ["--config", str(self.config), *arguments], standalone_mode=False)

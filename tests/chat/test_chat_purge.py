@@ -1,8 +1,6 @@
 """Orders to forget: given by the host, carried out at once or by a running refresh, and standing for ever."""
 
-import asyncio
 import json
-import random
 import time
 from pathlib import Path
 
@@ -11,7 +9,6 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from index.errors import StoreError
 from index.model import EventId, RoomId, UserId
 from index.store import purges
 from index.store.purges import PurgeRecord
@@ -20,7 +17,7 @@ from ingest.chat import orders
 from ingest.lock import write_lock
 from sources.cli.main import group
 from tests.chat.desk import Desk
-from tests.chat.host import Host, host_for, own_report
+from tests.chat.host import Host, own_report
 from tests.matrix.people import People, Person
 
 
@@ -232,80 +229,3 @@ async def test_the_proof_is_the_same_however_often_the_removal_was_interrupted(t
             assert stored.removed == 9
             proofs.add(stored.proof)
     assert len(proofs) == 1
-
-
-async def test_after_any_history_no_withdrawn_word_is_anywhere_and_every_other_is_found(
-    tmp_path: Path, people: People, alice: Person
-) -> None:
-    """Sends, edits, redactions, purges, leaving, crashes and rebuilds at random, checked after each refresh."""
-    draw = random.Random(time.time_ns())
-    reader, bob = await people.register("reader"), await people.register("bob")
-    host = host_for(tmp_path / "state", people.homeserver.url, reader)
-    desk = Desk(host)
-    host.set(grace_ms=0)
-    rooms = [await kitchen(alice, reader) for _ in range(2)]
-    for room in rooms:
-        await bob.join(room)
-    standing: dict[tuple[str, str], list[str]] = {}  # message to its words, the newest last
-    gone: list[str] = []
-    history: list[str] = []
-
-    def word() -> str:
-        return "z" + "".join(draw.choices("abcdefghijklmnopqrstuvwxy", k=11))
-
-    async def check(note: str) -> None:
-        report = await host.refresh(is_full=note == "full")
-        assert report.failed == (), history
-        assert report.is_erased
-        for lost in gone:
-            assert not host.holds(lost), (lost, history)
-            assert not host.holds(lost[1:8]), (lost, history)
-            assert await host.found(lost) == [], (lost, history)
-        for words in standing.values():
-            assert await host.found(words[-1]), (words, history)
-        assert await desk.faults() == [], history
-
-    for _ in range(36):
-        kind = draw.choice(
-            ["send"] * 5
-            + ["edit", "edit", "redact", "purge", "leave", "refresh", "refresh", "full", "crash", "rebuild"]
-        )
-        history.append(kind)
-        room, who = draw.choice(rooms), draw.choice([alice, bob])
-        mine = [key for key in standing if key[0] == room]
-        if kind == "send":
-            said = word()
-            standing[room, await who.say(room, f"{said} and more")] = [said]
-        elif kind in ("edit", "redact", "purge") and mine:
-            key = draw.choice(mine)
-            sender = alice if (await alice.event(*key))["sender"] == alice.user else bob
-            if kind == "edit":
-                standing[key].append(word())
-                await sender.edit(room, key[1], f"{standing[key][-1]} instead")
-            else:
-                if kind == "redact":
-                    await sender.redact(room, key[1])
-                else:
-                    assert (await desk.purge("--room", room, "--event", key[1], "--yes"))["exit"] == 0
-                gone.extend(standing.pop(key))
-        elif kind == "leave":
-            await reader.leave(room)
-            for key in mine:
-                gone.extend(standing.pop(key))
-            rooms[rooms.index(room)] = another = await kitchen(alice, reader)
-            await bob.join(another)
-        elif kind == "crash":
-            async with open_store(host.file, is_writer=True) as store:
-                with pytest.raises(StoreError):
-                    async with store.transaction():
-                        await store.connection.execute("DELETE FROM chunk")
-                        await store.connection.execute("SELECT nonsense")
-        elif kind == "rebuild":
-            for file in host.folder.glob("index.sqlite*"):
-                file.unlink()
-            # Synapse gives the answer of two minutes ago to the same question; with another filter it is another one.
-            host.set(timeline_limit=host.settings.timeline_limit - 1)
-            await check(kind)
-        elif kind in ("refresh", "full"):
-            await check(kind)
-    await check("refresh")
