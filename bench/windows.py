@@ -128,7 +128,8 @@ def fill(connection: Connection, windows: Windows, size: int) -> None:
         for number, lines in numbered:
             _put(connection, key, room, number, lines)
     connection.execute(
-        "UPDATE source SET (chunks, words) = (SELECT count(*), sum(size) FROM chunk WHERE chunk_key >> 32 = source_key)"
+        "UPDATE source SET (chunks, words) = (SELECT count(*), sum(size) FROM chunk"
+        " WHERE chunk_key BETWEEN source_key << 32 AND (source_key << 32) + 0xFFFFFFFF)"
     )
     connection.execute(made)
     for table in ("words", "grams"):

@@ -8,7 +8,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 import aiosqlite
 
@@ -44,6 +44,8 @@ LEAST: Final = (3, 42, 0)
 """FTS5's secure-delete came with 3.42; below it a deleted word stays readable, so we refuse to start."""
 SAFE: Final = (3, 51, 3)
 """Below it several checkpointers can lose rows (the WAL-reset race); `status` and `check` warn."""
+
+Result = TypeVar("Result")
 
 BUSY_TIMEOUT_MS: Final = 10_000
 CACHED_STATEMENTS: Final = 64
@@ -111,17 +113,27 @@ def connector(path: Path, *, is_writer: bool) -> Callable[[], "_sqlite3.Connecti
     return connect
 
 
-class _File(aiosqlite.Connection):
-    """aiosqlite does not wait for the thread of a connection that could not be made; the loop may end before it."""
+class File(aiosqlite.Connection):
+    """A connection with a thread of its own, on which it is used and nowhere else."""
 
-    async def __aenter__(self) -> aiosqlite.Connection:
+    async def __aenter__(self) -> Self:
+        """aiosqlite does not wait for the thread of a connection that could not be made; the loop may end before it."""
         try:
-            return await self
+            await self
         except BaseException:
             self._thread.join(BUSY_TIMEOUT_MS / 1000)
             raise
+        return self
+
+    async def run(self, work: Callable[[Connection], Result]) -> Result:
+        """`work` on that thread, with the bare connection: one change of threads, however many statements it has.
+
+        On a busy machine each change of threads waits its turn. A task that is cancelled does not end the work.
+        """
+        result: Result = await self._execute(work, self._conn)  # type: ignore[no-untyped-call]  # aiosqlite gives it none
+        return result
 
 
-def open_file(path: Path, *, is_writer: bool) -> aiosqlite.Connection:
+def open_file(path: Path, *, is_writer: bool) -> File:
     """An unopened aiosqlite connection: use it in `async with`, for one left open keeps the process alive."""
-    return _File(connector(path, is_writer=is_writer), CACHED_STATEMENTS)
+    return File(connector(path, is_writer=is_writer), CACHED_STATEMENTS)

@@ -5,17 +5,15 @@ hands rows over as one blob, for a row each costs four times as much, and numpy 
 multiply and add up exactly in its floats, so equal vectors are equally far.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from json import dumps
 from math import isqrt, sqrt
 from typing import TYPE_CHECKING, Final
 
-import aiosqlite
-
 from index.errors import StoreError
 from index.model import Vector
+from index.store.driver import Connection
 from index.store.postings import passing
 from index.store.scope import Range, Scope
 from index.store.vectors import REGION_BITS, cosine, quantise
@@ -43,20 +41,20 @@ class Near:
     cosine: float
 
 
-async def nearest(connection: aiosqlite.Connection, vector: Vector, scope: Scope, *, limit: int) -> list[Near]:
+def nearest(connection: Connection, vector: Vector, scope: Scope, *, limit: int) -> list[Near]:
     """Chunks by their best part, nearest first. Raises StoreError where vectors are not as long as the question's."""
     data = quantise(vector)
-    cells, regions = await _counts(connection)
+    cells, regions = _counts(connection)
     if not cells:
-        measured = await _of_scope(connection, data, None, scope.reach())
+        measured = _of_scope(connection, data, None, scope.reach())
     elif scope.is_narrow and (reach := scope.reach()) is not None:
-        measured = await _of_scope(connection, data, reach, None)
+        measured = _of_scope(connection, data, reach, None)
     else:
-        measured = await _of_cells(connection, data, scope.ranges, cells, regions if cells > MANY_CELLS else 0)
+        measured = _of_cells(connection, data, scope.ranges, cells, regions if cells > MANY_CELLS else 0)
     wanted = limit
     while True:
-        found = await asyncio.to_thread(measured.best, wanted)
-        kept = set(await passing(connection, [key for key, _ in found], scope))
+        found = measured.best(wanted)
+        kept = set(passing(connection, [key for key, _ in found], scope))
         if len(kept) >= limit or len(found) < wanted:
             break
         wanted *= 4
@@ -90,10 +88,10 @@ class _Measured:
             looked_at *= 4
 
 
-async def _counts(connection: aiosqlite.Connection) -> tuple[int, int]:
+def _counts(connection: Connection) -> tuple[int, int]:
     """Cells and regions. The cells of a region are numbered on, and counting them one by one reads all centroids."""
     rows = list(
-        await connection.execute_fetchall(
+        connection.execute(
             "SELECT count(*), coalesce(sum((SELECT max(cell) FROM cell"
             f" WHERE cell BETWEEN region << {REGION_BITS} AND (region + 1 << {REGION_BITS}) - 1) - (region"
             f" << {REGION_BITS})), (SELECT count(*) FROM cell)) FROM region"
@@ -102,41 +100,41 @@ async def _counts(connection: aiosqlite.Connection) -> tuple[int, int]:
     return int(rows[0][1]), int(rows[0][0])
 
 
-async def _of_scope(
-    connection: aiosqlite.Connection, data: bytes, runs: Sequence[Range] | None, ranges: Sequence[Range] | None
+def _of_scope(
+    connection: Connection, data: bytes, runs: Sequence[Range] | None, ranges: Sequence[Range] | None
 ) -> _Measured:
     """By runs of chunks, where the vectors stand in that order, or by all there are, of which those in ranges count."""
     if runs is None:
-        return await _read(connection, data, "chunk_key", "data", "vector", (), ranges)
+        return _read(connection, data, "chunk_key", "data", "vector", (), ranges)
     among = "json_each(?) AS run CROSS JOIN chunk_vector ON chunk_key BETWEEN run.value ->> 0 AND run.value ->> 1"
-    return await _read(connection, data, "chunk_key", "data", among, (dumps(runs),), None)
+    return _read(connection, data, "chunk_key", "data", among, (dumps(runs),), None)
 
 
-async def _of_cells(
-    connection: aiosqlite.Connection, data: bytes, ranges: Sequence[Range] | None, cells: int, regions: int
+def _of_cells(
+    connection: Connection, data: bytes, ranges: Sequence[Range] | None, cells: int, regions: int
 ) -> _Measured:
     """By the cells nearest to the question, and further ones while few of their rows are inside the ranges."""
     among: str = "cell"
     values: tuple[str, ...] = ()
     if regions:
-        centroids = await _read(connection, data, "region", "centroid", "region", (), None)
+        centroids = _read(connection, data, "region", "centroid", "region", (), None)
         near = [region for region, _ in centroids.best(max(8, regions // 4))]
         among = (
             "json_each(?) AS region CROSS JOIN cell ON cell BETWEEN region.value"
             f" << {REGION_BITS} AND (region.value + 1 << {REGION_BITS}) - 1"
         )
         values = (dumps(near),)
-    centroids = await _read(connection, data, "cell", "centroid", among, values, None)
+    centroids = _read(connection, data, "cell", "centroid", among, values, None)
     probed = max(LEAST_PROBED, 2 * isqrt(cells))
     order = [cell for cell, _ in centroids.best(MOST_ROUNDS * probed)]
     rounds: list[_Measured] = []
     for first in range(0, len(order), probed):
         chosen = dumps(sorted(order[first : first + probed]))
         among = "json_each(?) AS chosen CROSS JOIN vector ON vector.cell = chosen.value"
-        rounds.append(await _read(connection, data, "chunk_key", "data", among, (chosen,), ranges))
+        rounds.append(_read(connection, data, "chunk_key", "data", among, (chosen,), ranges))
         if sum(len(one.keys) for one in rounds) >= LEAST_ROWS:
             break
-    return await asyncio.to_thread(_joined, rounds)
+    return _joined(rounds)
 
 
 def _joined(rounds: Sequence[_Measured]) -> _Measured:
@@ -147,8 +145,8 @@ def _joined(rounds: Sequence[_Measured]) -> _Measured:
     )
 
 
-async def _read(
-    connection: aiosqlite.Connection,
+def _read(
+    connection: Connection,
     data: bytes,
     key: str,
     column: str,
@@ -158,11 +156,9 @@ async def _read(
 ) -> _Measured:
     """The vectors of these rows, measured. What is outside of the ranges is left out."""
     rows = list(
-        await connection.execute_fetchall(
-            f"SELECT group_concat({key}), CAST(group_concat({column}, '') AS BLOB) FROM {among}", values
-        )
+        connection.execute(f"SELECT group_concat({key}), CAST(group_concat({column}, '') AS BLOB) FROM {among}", values)
     )
-    return await asyncio.to_thread(_measured, data, rows[0][0] or "", rows[0][1] or b"", ranges)
+    return _measured(data, rows[0][0] or "", rows[0][1] or b"", ranges)
 
 
 def _measured(data: bytes, listed: str, vectors: bytes, ranges: Sequence[Range] | None) -> _Measured:

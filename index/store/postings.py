@@ -13,8 +13,7 @@ from json import dumps
 from operator import itemgetter
 from typing import Final
 
-import aiosqlite
-
+from index.store.driver import Connection
 from index.store.scope import Range, Scope, within
 from index.text.fold import fold
 
@@ -36,43 +35,37 @@ class Postings:
     keys: dict[int, int]
 
 
-async def totals(connection: aiosqlite.Connection, visible: Sequence[Range] | None) -> tuple[int, int]:
+def totals(connection: Connection, visible: Sequence[Range] | None) -> tuple[int, int]:
     """Chunks and words of the visible sources."""
     inside, values = within("source_key << 32", visible)
     rows = list(
-        await connection.execute_fetchall(
+        connection.execute(
             f"SELECT coalesce(sum(chunks), 0), coalesce(sum(words), 0) FROM source WHERE {inside}", values
         )
     )
     return int(rows[0][0]), int(rows[0][1])
 
 
-async def frequency(
-    connection: aiosqlite.Connection, expression: str, visible: Sequence[Range] | None, *, at_most: int
-) -> int:
+def frequency(connection: Connection, expression: str, visible: Sequence[Range] | None, *, at_most: int) -> int:
     """In how many visible chunks an FTS5 expression stands; counts no further than `at_most`."""
     chosen, values = _matches(expression, visible)
-    rows = list(
-        await connection.execute_fetchall(f"SELECT count(*) FROM (SELECT 1 {chosen} LIMIT ?)", (*values, at_most))
-    )
+    rows = list(connection.execute(f"SELECT count(*) FROM (SELECT 1 {chosen} LIMIT ?)", (*values, at_most)))
     return int(rows[0][0])
 
 
-async def postings(connection: aiosqlite.Connection, token: str, visible: Sequence[Range] | None) -> Postings:
+def postings(connection: Connection, token: str, visible: Sequence[Range] | None) -> Postings:
     """All visible postings of a token.
 
     SQLite hands them over as one text a column: a row for each would cost ten times as much.
     """
     inside, values = within("doc", visible)
     columns = ", ".join(f"group_concat(doc) FILTER (WHERE col = '{column}')" for column in ("title", "body", "keys"))
-    rows = list(
-        await connection.execute_fetchall(f"SELECT {columns} FROM term WHERE term = ? AND {inside}", (token, *values))
-    )
+    rows = list(connection.execute(f"SELECT {columns} FROM term WHERE term = ? AND {inside}", (token, *values)))
     return Postings(*(dict(Counter(_numbers(listed))) for listed in rows[0]))
 
 
-async def having(
-    connection: aiosqlite.Connection,
+def having(
+    connection: Connection,
     expression: str,
     ranges: Sequence[Range] | None,
     *,
@@ -83,7 +76,7 @@ async def having(
     chosen, values = _matches(expression, ranges)
     passing, further = ("TRUE", []) if filters is None else filters.filtered("words.rowid")
     rows = list(
-        await connection.execute_fetchall(
+        connection.execute(
             f"SELECT group_concat(key) FROM (SELECT words.rowid AS key {chosen} AND {passing} LIMIT ?)",
             (*values, *further, limit),
         )
@@ -109,9 +102,7 @@ def _numbers(listed: str | None) -> list[int]:
     return [int(number) for number in listed.split(",")] if listed else []
 
 
-async def stretches(
-    connection: aiosqlite.Connection, visible: Sequence[Range] | None, *, wanted: int
-) -> list[tuple[Range, ...]]:
+def stretches(connection: Connection, visible: Sequence[Range] | None, *, wanted: int) -> list[tuple[Range, ...]]:
     """What is visible in about `wanted` parts that hold about as many chunks each.
 
     They follow from the visible sources alone: a hidden one moves no border, wherever among them it stands.
@@ -119,7 +110,7 @@ async def stretches(
     inside, values = within("source_key << 32", visible)
     sources = [
         (int(row[0]), int(row[1]), int(row[2]))
-        for row in await connection.execute_fetchall(
+        for row in connection.execute(
             "SELECT chunks, (SELECT min(chunk_key) FROM chunk WHERE chunk_key >= source_key << 32),"
             " (SELECT max(chunk_key) FROM chunk WHERE chunk_key < (source_key + 1) << 32)"
             f" FROM source WHERE chunks > 0 AND {inside} ORDER BY source_key",
@@ -164,29 +155,29 @@ def _joined(ranges: Sequence[Range], visible: Sequence[Range] | None) -> tuple[R
     return tuple(found)
 
 
-async def sample(connection: aiosqlite.Connection, visible: Sequence[Range] | None) -> list[str]:
+def sample(connection: Connection, visible: Sequence[Range] | None) -> list[str]:
     """The keys of some `SAMPLES * SAMPLE_WIDTH` visible chunks from all parts of the index; the same every time."""
-    spread = await stretches(connection, visible, wanted=SAMPLES)
+    spread = stretches(connection, visible, wanted=SAMPLES)
     chosen = (spread[number * len(spread) // SAMPLES] for number in range(min(SAMPLES, len(spread))))
     windows = [(low, min(high, low + SAMPLE_WIDTH - 1)) for (low, high), *_ in chosen]
-    rows = await connection.execute_fetchall(
+    rows = connection.execute(
         "SELECT keys FROM json_each(?) AS r CROSS JOIN chunk ON chunk_key BETWEEN r.value ->> 0 AND r.value ->> 1",
         (dumps(windows),),
     )
     return [row[0] for row in rows]
 
 
-async def texts(connection: aiosqlite.Connection, chunks: Sequence[int]) -> dict[int, tuple[str, str, str]]:
+def texts(connection: Connection, chunks: Sequence[int]) -> dict[int, tuple[str, str, str]]:
     """Title, body and keys of each chunk."""
-    rows = await connection.execute_fetchall(
+    rows = connection.execute(
         "SELECT chunk_key, title, body, keys FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))",
         (dumps(chunks),),
     )
     return {int(key): (title, body, keys) for key, title, body, keys in rows}
 
 
-async def matching(
-    connection: aiosqlite.Connection,
+def matching(
+    connection: Connection,
     phrase: str,
     visible: Sequence[Range] | None,
     *,
@@ -196,15 +187,13 @@ async def matching(
     """Visible chunks whose title or body has the words of `phrase` in a row, the last one maybe longer."""
     inside, values = within("rowid", visible)
     expression = f"{{title body}} : {quoted(phrase)}{'*' if is_prefix else ''}"
-    rows = await connection.execute_fetchall(
+    rows = connection.execute(
         f"SELECT rowid FROM words WHERE words MATCH ? AND {inside} LIMIT ?", (expression, *values, limit)
     )
     return frozenset(int(row[0]) for row in rows)
 
 
-async def containing(
-    connection: aiosqlite.Connection, part: str, visible: Sequence[Range] | None, *, limit: int
-) -> frozenset[int]:
+def containing(connection: Connection, part: str, visible: Sequence[Range] | None, *, limit: int) -> frozenset[int]:
     """Visible chunks with `part`, three characters or longer, anywhere in a word of title or body.
 
     The index of trigrams keeps no positions: it names the candidates, and the text decides.
@@ -214,7 +203,7 @@ async def containing(
         return frozenset()
     inside, values = within("grams.rowid", visible)
     expression = " AND ".join(quoted(gram) for gram in sorted(grams))
-    rows = await connection.execute_fetchall(
+    rows = connection.execute(
         "SELECT grams.rowid, chunk.title, chunk.body FROM grams JOIN chunk ON chunk_key = grams.rowid"
         f" WHERE grams MATCH ? AND {inside} LIMIT ?",
         (expression, *values, limit),
@@ -223,20 +212,20 @@ async def containing(
     return frozenset(int(key) for key, title, body in rows if wanted in fold(title) or wanted in fold(body))
 
 
-async def sizes(connection: aiosqlite.Connection, chunks: Sequence[int]) -> dict[int, int]:
+def sizes(connection: Connection, chunks: Sequence[int]) -> dict[int, int]:
     """Words of each chunk."""
-    rows = await connection.execute_fetchall(
+    rows = connection.execute(
         "SELECT chunk_key, size FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))", (dumps(chunks),)
     )
     return {int(key): int(size) for key, size in rows}
 
 
-async def passing(connection: aiosqlite.Connection, chunks: Sequence[int], scope: Scope) -> list[int]:
+def passing(connection: Connection, chunks: Sequence[int], scope: Scope) -> list[int]:
     """Those of the chunks in the ranges and keys of a scope that its predicate lets through, in the order given."""
     if not scope.predicate:
         return list(chunks)
     condition, values = scope.filtered("asked.value")
-    rows = await connection.execute_fetchall(
+    rows = connection.execute(
         f"SELECT asked.value FROM json_each(?) AS asked WHERE {condition} ORDER BY asked.key", (dumps(chunks), *values)
     )
     return [int(row[0]) for row in rows]

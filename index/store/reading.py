@@ -20,6 +20,7 @@ from index.model import (
     Span,
     UserId,
 )
+from index.store.driver import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,9 @@ class Entry:
     chunks: int
 
 
-async def chunk_ids(connection: aiosqlite.Connection, keys: Sequence[int]) -> dict[int, ChunkId]:
+def chunk_ids(connection: Connection, keys: Sequence[int]) -> dict[int, ChunkId]:
     """The ids of those of the chunks that are there."""
-    rows = await connection.execute_fetchall(
+    rows = connection.execute(
         "SELECT chunk_key, id FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))", (dumps(list(keys)),)
     )
     return {int(key): ChunkId(identity) for key, identity in rows}

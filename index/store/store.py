@@ -16,7 +16,7 @@ import aiosqlite
 from index.errors import ReindexNeededError, StoreError
 from index.model import NO_EMBEDDER, Corpus, Cursor, Fingerprint, SourceId, corpus_of
 from index.store import erase, forges, fulltext, outgoing, pages
-from index.store.driver import DatabaseError, is_damage, open_file
+from index.store.driver import DatabaseError, File, is_damage, open_file
 from index.store.erase import Traces, Wiped
 from index.store.schema import STEPS
 
@@ -42,7 +42,7 @@ class Source:
 class Store:
     """An open index file. Its SQL is spread by subject over the modules of this folder, which take the connection."""
 
-    def __init__(self, connection: aiosqlite.Connection, name: str, traces: Traces | None = None) -> None:
+    def __init__(self, connection: File, name: str, traces: Traces | None = None) -> None:
         self.connection = connection
         self.name = name  # for messages: the file's name, never its path
         self._traces = traces  # None: a reader

@@ -55,9 +55,14 @@ async def fill(store: Store, points: "numpy.ndarray") -> None:
         )
 
 
+async def near_to(store: Store, question: "numpy.ndarray", scope: Scope) -> list[nearest.Near]:
+    vector = Vector(question.tobytes())
+    return await store.connection.run(lambda connection: nearest.nearest(connection, vector, scope, limit=10))
+
+
 async def found(store: Store, question: "numpy.ndarray") -> set[int]:
     scope = await scope_of(store.connection, await store.sources(), EVERYTHING, Filters(corpora=frozenset(Corpus)))
-    near = await nearest.nearest(store.connection, Vector(question.tobytes()), scope, limit=10)
+    near = await near_to(store, question, scope)
     return {one.chunk_key & 0xFFFF_FFFF for one in near}
 
 
@@ -99,7 +104,7 @@ async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, mon
         low, high = 5_001, 5_400
         room = Scope(None, (((1 << 32) + low, (1 << 32) + high),), is_narrow=True)
         for question in questions:
-            near = await nearest.nearest(store.connection, Vector(question.tobytes()), room, limit=10)
+            near = await near_to(store, question, room)
             far = ((scaled(points[low - 1 : high]) - scaled(question).astype(int)) ** 2).sum(axis=1)
             best = numpy.argsort(far, kind="stable")[:10] + low
             assert [one.chunk_key & 0xFFFF_FFFF for one in near] == best.tolist()

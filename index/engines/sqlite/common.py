@@ -5,17 +5,15 @@ words bring too few candidates, further ones are chunks that have all of the com
 from all parts of the index. docs/scale.md says what that costs and loses.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-import aiosqlite
-
 from index.engines.sqlite.asked import EXACT_WEIGHT, Sought, Task, Word, frequency_of
 from index.store import postings
+from index.store.driver import Connection
 from index.store.postings import MOST_MATCHES, Postings, quoted
 from index.store.scope import Scope
 from index.text.bm25 import Feature, ceilings, saturation
@@ -46,16 +44,16 @@ LIMITS: Final = Limits()
 class CommonWords:
     """Of one ranking, inside its read transaction."""
 
-    def __init__(self, connection: aiosqlite.Connection, scope: Scope, limits: Limits) -> None:
+    def __init__(self, connection: Connection, scope: Scope, limits: Limits) -> None:
         self._connection = connection
         self._scope = scope
         self._limits = limits
 
-    async def features(
+    def features(
         self, common: Sequence[Word], read: Sequence[Word], features: Sequence[Feature], task: Task
     ) -> list[list[Feature]]:
         """The features of words that are too common to be read, in the most promising chunks alone."""
-        rarity = await self._rarity([one for word in common for one in word.sought], task.chunks)
+        rarity = self._rarity([one for word in common for one in word.sought], task.chunks)
         unread = [
             _Unread(word.expression, sum(_gain(rarity[one], task.chunks) for one in word.sought)) for word in common
         ]
@@ -65,36 +63,36 @@ class CommonWords:
         if self._scope.is_narrow or allowed:
             base = " AND ".join(f"({{title body}} : {quoted(phrase)})" for phrase in task.demands.phrases)
             base = base or " OR ".join(word.expression for word in read if word.frequency)
-            promising = await self._with_common(allowed, unread, base, task)
-        chosen = await self._chosen(promising)
+            promising = self._with_common(allowed, unread, base, task)
+        chosen = self._chosen(promising)
         if len(chosen) < task.wanted and not self._scope.is_narrow and not task.demands.phrases:
-            further = await self._conjunctions(unread, task)
-            chosen += await self._chosen({key: worth for key, worth in further.items() if key not in promising})
-        found = await postings.texts(self._connection, chosen)
+            further = self._conjunctions(unread, task)
+            chosen += self._chosen({key: worth for key, worth in further.items() if key not in promising})
+        found = postings.texts(self._connection, chosen)
         wanted = {token for word in common for one in word.sought for token in one.tokens}
-        counted = await asyncio.to_thread(_counted, found, wanted)
+        counted = _counted(found, wanted)
         return [
             [Feature(frequency_of(one, counted), estimated_chunks=rarity[one]) for one in word.sought]
             for word in common
         ]
 
-    async def _chosen(self, promising: Mapping[int, float]) -> list[int]:
+    def _chosen(self, promising: Mapping[int, float]) -> list[int]:
         """The most promising of those that pass the reader's filters."""
         order = sorted(promising, key=promising.__getitem__, reverse=True)
         step = 10 * self._limits.refined
         chosen: list[int] = []
         while order and len(chosen) < self._limits.refined:
-            chosen += await postings.passing(self._connection, order[:step], self._scope)
+            chosen += postings.passing(self._connection, order[:step], self._scope)
             order = order[step:]
         return chosen[: self._limits.refined]
 
-    async def _rarity(self, sought: Sequence[Sought], chunks: int) -> dict[Sought, int]:
+    def _rarity(self, sought: Sequence[Sought], chunks: int) -> dict[Sought, int]:
         """In about how many visible chunks each stands; at least one, since it stands somewhere.
 
         Judged by a sample, for a count of all would be too dear: a word of one chunk in twenty is judged to about a
         tenth, which moves its weight by a thirtieth.
         """
-        sample = await postings.sample(self._connection, self._scope.visible)
+        sample = postings.sample(self._connection, self._scope.visible)
         wanted = {key for one in sought for key in one.keys}
         said = [wanted.intersection(keys.split()) for keys in sample]
         found = {}
@@ -103,7 +101,7 @@ class CommonWords:
             found[one] = max(1, round(count * chunks / max(1, len(said))))
         return found
 
-    async def _with_common(
+    def _with_common(
         self, allowed: Mapping[int, float], unread: Sequence["_Unread"], base: str, task: Task
     ) -> dict[int, float]:
         """Candidates by what they have of the words that were read, and by which common words they have.
@@ -115,10 +113,10 @@ class CommonWords:
         for one in unread if self._scope.is_narrow else unread[: self._limits.looked_up]:
             worth = one.worth
             if self._scope.is_narrow:
-                keys = await postings.having(self._connection, one.expression, reach, limit=MOST_MATCHES)
+                keys = postings.having(self._connection, one.expression, reach, limit=MOST_MATCHES)
             elif base:
                 expression = f"({base}) AND {one.expression}"
-                keys = await postings.having(self._connection, expression, reach, limit=MOST_MATCHES)
+                keys = postings.having(self._connection, expression, reach, limit=MOST_MATCHES)
             else:
                 break
             for key in keys:
@@ -128,22 +126,22 @@ class CommonWords:
                     promising[key] = worth
         return promising
 
-    async def _conjunctions(self, unread: Sequence["_Unread"], task: Task) -> dict[int, float]:
+    def _conjunctions(self, unread: Sequence["_Unread"], task: Task) -> dict[int, float]:
         """Candidates where other words bring too few: chunks that have all of the words, or else the rarer of them."""
-        spread = await postings.stretches(self._connection, self._scope.ranges, wanted=self._limits.spread)
+        spread = postings.stretches(self._connection, self._scope.ranges, wanted=self._limits.spread)
         each = ceil(self._limits.conjunctions / max(1, len(spread)))
         found: dict[int, float] = {}
         for number in dict.fromkeys((len(unread), ceil(len(unread) / 2), 1)):
             expression = f"({' AND '.join(one.expression for one in unread[:number])}){task.demands.without}"
             worth = sum(one.worth for one in unread[:number])
             for stretch in spread:
-                keys = await postings.having(self._connection, expression, stretch, limit=each, filters=self._scope)
+                keys = postings.having(self._connection, expression, stretch, limit=each, filters=self._scope)
                 for key in keys:
                     if task.demands.allow(key):
                         found.setdefault(key, worth)
             if len(found) >= self._limits.refined:
                 break
-        sizes = await postings.sizes(self._connection, list(found))
+        sizes = postings.sizes(self._connection, list(found))
         return {key: worth * saturation(2.0, sizes.get(key, 0), task.mean_size) for key, worth in found.items()}
 
 

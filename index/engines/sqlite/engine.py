@@ -9,7 +9,7 @@ from index.engines.sqlite.words import WordRanking
 from index.errors import EngineError
 from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
 from index.store import vectors
-from index.store.driver import DatabaseError
+from index.store.driver import Connection, DatabaseError
 from index.store.nearest import nearest
 from index.store.reading import StoredChunk, chunk_ids, chunks_by_id
 from index.store.scope import Scope, scope_of
@@ -35,8 +35,7 @@ class SqliteEngine:
                 await connection.execute("BEGIN")
                 try:
                     scope = await scope_of(connection, await self._store.sources(), audience, filters)
-                    words = WordRanking(connection, self._keys, scope, self._limits)
-                    yield SqliteView(self._store, words, scope)
+                    yield SqliteView(self._store, self._keys, scope, self._limits)
                 finally:
                     await connection.execute("COMMIT")
         except DatabaseError as error:
@@ -44,24 +43,33 @@ class SqliteEngine:
 
 
 class SqliteView:
-    def __init__(self, store: Store, words: WordRanking, scope: Scope) -> None:
+    def __init__(self, store: Store, keys: Keys, scope: Scope, limits: Limits) -> None:
         self._connection = store.connection
+        self._keys = keys
         self._scope = scope
-        self._words = words
+        self._limits = limits
 
     async def lexical(self, query: Query, *, limit: int) -> list[Ranked]:
-        return [] if self._scope.is_empty else await self._words.ranked(query, limit=limit)
+        if self._scope.is_empty:
+            return []
+        return await self._connection.run(lambda connection: self._words(connection).ranked(query, limit=limit))
 
     async def nearest(self, vector: Vector, query: Query, *, limit: int) -> list[Ranked]:
         if self._scope.is_empty:
             return []
-        demands = await self._words.demands(query)
-        found = await nearest(self._connection, vector, self._scope, limit=limit)
+        return await self._connection.run(lambda connection: self._nearest(connection, vector, query, limit))
+
+    def _nearest(self, connection: Connection, vector: Vector, query: Query, limit: int) -> list[Ranked]:
+        demands = self._words(connection).demands(query)
+        found = nearest(connection, vector, self._scope, limit=limit)
         near = [one for one in found if demands.allow(one.chunk_key)]
-        identities = await chunk_ids(self._connection, [one.chunk_key for one in near])
+        identities = chunk_ids(connection, [one.chunk_key for one in near])
         cosines = {identities[one.chunk_key]: one.cosine for one in near if one.chunk_key in identities}
         best = sorted(cosines, key=lambda identity: (-cosines[identity], identity))
         return [Ranked(identity, rank, cosines[identity]) for rank, identity in enumerate(best, start=1)]
+
+    def _words(self, connection: Connection) -> WordRanking:
+        return WordRanking(connection, self._keys, self._scope, self._limits)
 
     async def notes(self) -> list[str]:
         waiting = await vectors.pending_count(self._connection, self._scope.visible)

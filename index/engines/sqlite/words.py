@@ -10,12 +10,11 @@ from heapq import nlargest
 from itertools import pairwise
 from typing import Final
 
-import aiosqlite
-
 from index.engines.sqlite.asked import Demands, Sought, Task, Word, frequency_of
 from index.engines.sqlite.common import LIMITS, CommonWords, Limits
 from index.model import Query, Ranked
 from index.store import postings
+from index.store.driver import Connection
 from index.store.postings import ALL_MATCHES, MOST_MATCHES, Postings, quoted
 from index.store.reading import chunk_ids
 from index.store.scope import Scope
@@ -35,58 +34,58 @@ _SPARE: Final = 20
 class WordRanking:
     """Ranks inside one read transaction."""
 
-    def __init__(self, connection: aiosqlite.Connection, keys: Keys, scope: Scope, limits: Limits = LIMITS) -> None:
+    def __init__(self, connection: Connection, keys: Keys, scope: Scope, limits: Limits = LIMITS) -> None:
         self._connection = connection
         self._keys = keys
         self._scope = scope
         self._limits = limits
         self._common = CommonWords(connection, scope, limits)
 
-    async def ranked(self, query: Query, *, limit: int) -> list[Ranked]:
+    def ranked(self, query: Query, *, limit: int) -> list[Ranked]:
         """Best first."""
-        demands = await self.demands(query)
-        chunks, size = await postings.totals(self._connection, self._scope.visible)
+        demands = self.demands(query)
+        chunks, size = postings.totals(self._connection, self._scope.visible)
         is_small = chunks <= self._limits.small
         budget = self._limits.small_budget if is_small else self._limits.budget
         plain = [term for term in query.terms if not (term.is_phrase or term.is_excluded)]
         texts = [text for text in dict.fromkeys(term.text for term in plain) if tokens(text)]
-        asked = [await self._word(text, budget, is_small=is_small) for text in texts]
+        asked = [self._word(text, budget, is_small=is_small) for text in texts]
         read, common = _parted(asked, budget)
         cache: dict[str, Postings] = {}
         groups = [[Feature(dict.fromkeys(found, 1.0))] for found in demands.demanded]
-        groups += [await self._features(word, cache) for word in read]
+        groups += [self._features(word, cache) for word in read]
         task = Task(demands, chunks, size / max(chunks, 1), limit + _SPARE)
         if common:
-            groups += await self._common.features(common, read, [one for group in groups for one in group], task)
-        features = [feature for group in groups for feature in group] + await self._of_pairs(asked)
-        ranked = await self._best(features, task, limit)
+            groups += self._common.features(common, read, [one for group in groups for one in group], task)
+        features = [feature for group in groups for feature in group] + self._of_pairs(asked)
+        ranked = self._best(features, task, limit)
         covered = coverage(groups, [key for key, _ in ranked], chunks=chunks)
         return [replace(place, coverage=covered[key]) for key, place in ranked]
 
-    async def demands(self, query: Query) -> Demands:
+    def demands(self, query: Query) -> Demands:
         phrases = [term.text for term in query.terms if term.is_phrase and not term.is_excluded]
         unwanted = [term.text for term in query.terms if term.is_excluded and tokens(term.text)]
         return Demands(
             tuple(phrases),
-            tuple([await self._matching(text) for text in phrases]),
+            tuple([self._matching(text) for text in phrases]),
             tuple(unwanted),
-            tuple([await self._matching(text, limit=ALL_MATCHES) for text in unwanted]),
+            tuple([self._matching(text, limit=ALL_MATCHES) for text in unwanted]),
         )
 
-    async def _matching(self, phrase: str, *, limit: int = MOST_MATCHES) -> frozenset[int]:
+    def _matching(self, phrase: str, *, limit: int = MOST_MATCHES) -> frozenset[int]:
         if not tokens(phrase):
             return frozenset()
-        return await postings.matching(self._connection, phrase, self._scope.visible, limit=limit)
+        return postings.matching(self._connection, phrase, self._scope.visible, limit=limit)
 
-    async def _of_pairs(self, asked: Sequence[Word]) -> list[Feature]:
+    def _of_pairs(self, asked: Sequence[Word]) -> list[Feature]:
         """A feature for each two neighbours of the question that are neighbours in a chunk, as typed."""
         return [
-            Feature(dict.fromkeys(await self._matching(f"{one.text} {other.text}"), 1.0), PAIR_WEIGHT)
+            Feature(dict.fromkeys(self._matching(f"{one.text} {other.text}"), 1.0), PAIR_WEIGHT)
             for one, other in pairwise(asked)
             if 0 < min(one.frequency, other.frequency) <= PAIRED_POSTINGS
         ]
 
-    async def _word(self, text: str, budget: int, *, is_small: bool) -> Word:
+    def _word(self, text: str, budget: int, *, is_small: bool) -> Word:
         """Counts no further than needed to know that a word is common.
 
         In a large index the forms of a word are counted at once, and taken for two postings in each chunk: its own and
@@ -97,15 +96,15 @@ class WordRanking:
         if not is_small:
             for one in sought:
                 if frequency <= budget:
-                    frequency += 2 * await self._frequency(one.expression, budget // 2)
+                    frequency += 2 * self._frequency(one.expression, budget // 2)
         else:
             for token in dict.fromkeys(token for one in sought for token in one.tokens):
                 if frequency <= budget:
-                    frequency += await self._frequency(quoted(token), budget)
+                    frequency += self._frequency(quoted(token), budget)
         return Word(text, sought, frequency)
 
-    async def _frequency(self, expression: str, budget: int) -> int:
-        return await postings.frequency(self._connection, expression, self._scope.visible, at_most=budget + 1)
+    def _frequency(self, expression: str, budget: int) -> int:
+        return postings.frequency(self._connection, expression, self._scope.visible, at_most=budget + 1)
 
     def _sought(self, text: str) -> tuple[Sought, ...]:
         """`SendAsync` is one word with its own key and, beside it, those of its pieces."""
@@ -119,26 +118,26 @@ class WordRanking:
         found.update((Sought(None, group), None) for group in self._keys.query_groups(text) if group not in seen)
         return tuple(found)
 
-    async def _features(self, word: Word, cache: dict[str, Postings]) -> list[Feature]:
+    def _features(self, word: Word, cache: dict[str, Postings]) -> list[Feature]:
         if word.frequency == 0:
-            return await self._features_of_part(word.text)
+            return self._features_of_part(word.text)
         for token in dict.fromkeys(token for one in word.sought for token in one.tokens):
             if token not in cache:
-                cache[token] = await postings.postings(self._connection, token, self._scope.visible)
+                cache[token] = postings.postings(self._connection, token, self._scope.visible)
         return [Feature(frequency_of(one, cache)) for one in word.sought]
 
-    async def _features_of_part(self, text: str) -> list[Feature]:
+    def _features_of_part(self, text: str) -> list[Feature]:
         """A word that stands nowhere may be the beginning or the inside of one that does."""
         visible = self._scope.visible
         found: set[int] = set()
         for token in tokens(text):
             if len(token) >= 2:
-                found |= await postings.matching(self._connection, token, visible, is_prefix=True)
+                found |= postings.matching(self._connection, token, visible, is_prefix=True)
             if not found and len(token) >= 3:
-                found |= await postings.containing(self._connection, token, visible, limit=MOST_CONTAINING)
+                found |= postings.containing(self._connection, token, visible, limit=MOST_CONTAINING)
         return [Feature(dict.fromkeys(found, 1.0), PART_WEIGHT)] if found else []
 
-    async def _best(self, features: Sequence[Feature], task: Task, limit: int) -> list[tuple[int, Ranked]]:
+    def _best(self, features: Sequence[Feature], task: Task, limit: int) -> list[tuple[int, Ranked]]:
         """The best `limit` that pass the reader's filters; equal scores by id, so that the order is total.
 
         Scored in the order of what each could reach at most, until none that is left could come in.
@@ -148,8 +147,8 @@ class WordRanking:
         scored: dict[int, float] = {}
         start, step = 0, max(500, 4 * task.wanted)
         while start < len(order):
-            block = await postings.passing(self._connection, order[start : start + step], self._scope)
-            sizes = await postings.sizes(self._connection, block)
+            block = postings.passing(self._connection, order[start : start + step], self._scope)
+            sizes = postings.sizes(self._connection, block)
             scored |= scores(only(features, block), sizes, chunks=task.chunks, mean_size=task.mean_size)
             start += step
             step *= 4
@@ -158,7 +157,7 @@ class WordRanking:
                 if highest[order[start]] < last:
                     break
         kept = sorted(scored, key=lambda key: (-scored[key], key))[: task.wanted]
-        identities = await chunk_ids(self._connection, kept)
+        identities = chunk_ids(self._connection, kept)
         best = sorted(identities, key=lambda key: (-scored[key], identities[key]))[:limit]
         return [(key, Ranked(identities[key], rank, scored[key])) for rank, key in enumerate(best, start=1)]
 
