@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from index.store import documents, erase, separators
+from index.store import documents, erase, separators, vectors
 from index.store.store import Store, open_store
 from tests.erase.graveyard import Graveyard, finds, is_sound, page, put_texts, stale_terms
 
@@ -42,6 +42,31 @@ async def test_words_trigrams_and_vectors_of_what_was_removed_or_changed_are_gon
         assert not any([await finds(store, word) for word in graveyard.gone])
         assert all([await finds(store, word) for words in graveyard.live.values() for word in words])
     assert graveyard.traces() == []
+
+
+async def test_both_copies_of_vectors_in_cells_are_gone_and_no_centroid_is_one_of_them(
+    graveyard: Graveyard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "CELLS_FROM", 60)
+    monkeypatch.setattr(vectors, "VECTORS_PER_CELL", 8)
+    async with graveyard.opened() as store:
+        await graveyard.put(store, range(100))
+        await graveyard.embed(store)
+        async with store.transaction():
+            assert await vectors.divide(store.connection)
+        await graveyard.put(store, range(100, 110))
+        await graveyard.embed(store)
+        assert (await store.wipe()).is_done
+        copies = "SELECT (SELECT count(*) FROM chunk_vector), (SELECT count(*) FROM cell)"
+        [(before, cells)] = await store.connection.execute_fetchall(copies)
+        assert before > 0 and cells > 2
+        await graveyard.remove(store, range(20, 110))
+        async with store.transaction():
+            assert await vectors.divide(store.connection), "too few are left for cells"
+        await graveyard.put(store, range(5))
+        assert (await store.wipe()).is_done
+        assert graveyard.traces() == []
+        assert list(await store.connection.execute_fetchall(copies)) == [(0, 0)]
 
 
 async def test_copies_in_unallocated_space_are_gone(graveyard: Graveyard) -> None:
@@ -82,7 +107,7 @@ async def test_copies_in_unallocated_space_are_gone(graveyard: Graveyard) -> Non
 Step = tuple[str, list[int]]
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["put", "remove", "embed", "hide", "wipe", "crash", "wipe", "put"]),
+        st.sampled_from(["put", "remove", "embed", "divide", "hide", "wipe", "crash", "wipe", "put"]),
         st.lists(st.integers(0, 30), min_size=1, max_size=8),
     ),
     max_size=14,
@@ -98,6 +123,8 @@ def test_after_any_history_what_is_gone_is_nowhere_and_what_stands_is_found(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(erase, "LEAST_BULK", 6)
         patched.setattr(erase, "BULK_SHARE", 1 / 4)
+        patched.setattr(vectors, "CELLS_FROM", 8)
+        patched.setattr(vectors, "VECTORS_PER_CELL", 4)
         asyncio.run(_live_through(graveyard, steps))
 
 
@@ -125,6 +152,9 @@ async def _take(graveyard: Graveyard, store: Store, kind: str, numbers: list[int
             await graveyard.remove(store, numbers)
         case "embed":
             await graveyard.embed(store)
+        case "divide":
+            async with store.transaction():
+                await vectors.divide(store.connection)
         case "hide":
             async with store.transaction():
                 await store.connection.execute("UPDATE source SET is_hidden = ?", (numbers[0] % 2,))
