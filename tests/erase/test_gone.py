@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from index.store import documents, erase, separators, vectors
+from index.store import documents, driver, erase, separators, vectors
 from index.store.store import Store, open_store
 from tests.erase.graveyard import Graveyard, finds, is_sound, page, put_texts, stale_terms
 
@@ -346,6 +346,17 @@ async def test_a_reader_that_does_not_let_go_is_named_and_no_success_is_claimed(
             await reader.wait()
         assert (await store.wipe()).is_done
         await _check(graveyard, store)
+
+
+@pytest.mark.parametrize("is_writer", [True, False])
+async def test_what_is_sorted_is_written_into_no_temporary_file(graveyard: Graveyard, is_writer: bool) -> None:
+    """2 is memory, unless this SQLite was built to use files whatever it is told (0)."""
+    async with graveyard.opened() as store:
+        await graveyard.put(store, range(3))
+    with closing(driver.connector(graveyard.file, is_writer=is_writer)()) as connection:
+        assert connection.execute("PRAGMA temp_store").fetchone() == (2,)
+        assert ("TEMP_STORE=0",) not in connection.execute("PRAGMA compile_options").fetchall()
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 async def test_nothing_to_wipe_costs_nothing(graveyard: Graveyard) -> None:
