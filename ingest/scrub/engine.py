@@ -32,6 +32,7 @@ CONTINUING: Final = ("'", '"', "`", "\\")
 HOLE: Final = "\0"
 HIDDEN: Final = re.compile("<\0+>")
 MARKED: Final = "<" + HOLE
+BEGIN: Final = "-----BEGIN "
 FAR_SIGHTED: Final = ("phrase", "mnemonic")
 """After these a value is looked for in the rest of the line, not only where the next one begins."""
 VALUE_NEXT: Final = re.compile(r"[\s\"'`=:>\\]{1,12}")
@@ -119,7 +120,11 @@ class Scrubber:
             if is_known and is_far_sighted:
                 is_all = False
                 continue
-            is_taken = is_known or (text.startswith(MARKED, place) and not is_far_sighted)
+            is_taken = (
+                is_known
+                or (text.startswith(MARKED, place) and not is_far_sighted)
+                or text.startswith(BEGIN, place)  # a block of armour, which has a rule of its own
+            )
             for rule in self.name_rules:
                 if is_taken and rule.is_forward:
                     continue

@@ -13,6 +13,8 @@ LONGEST_NAME: Final = 64
 NAME_RIGHT: Final = re.compile(r"(?:[\w\-$]|\.(?=\w)){0,60}+")
 WHOLE: Final = STEM_WORDS - STEMS
 ESCAPED: Final = re.compile(r"(?:\\[nrtu]|%[0-9a-f]{2}|\\x[0-9a-f]{2})$")
+NAME_SIGNS: Final = ("_", "-", "$", ".")
+ARMOUR: Final = "-----"
 SPACES: Final = re.compile("[ \u00a0-]")
 WORD: Final = re.compile(r"[^\W_][\w'’/]{0,24}")
 WORDS_BEFORE: Final = 3
@@ -53,8 +55,8 @@ def key_names(text: str, low: str, stems: list[tuple[int, str]]) -> list[KeyName
             end -= 1
         at = end
         name = text[start:end].strip("-$")
-        if text.startswith(f"={name}=", end):
-            continue  # the inner one is judged on its own
+        if text.startswith((f"={name}=", ARMOUR), end):
+            continue  # the inner one is judged on its own; a line of armour names nothing
         is_option = text[start] == "-" or (
             start > 0 and text[start - 1] == "/" and (start < 2 or text[start - 2] == " ")
         )
@@ -101,8 +103,10 @@ def name_around(text: str, start: int, end: int) -> tuple[int, int]:
         if c in "nrt" and start > 1 and text[start - 2] == "\\":
             break
         start -= 1
-    right = NAME_RIGHT.match(text, end)
-    return start, right.end() if right else end
+    c = text[end : end + 1]
+    if c.isalnum() or c in NAME_SIGNS:
+        end = NAME_RIGHT.match(text, end).end()  # type: ignore[union-attr]  # it matches nothing as well
+    return start, end
 
 
 def ascii_before(text: str, start: int, end: int) -> tuple[int, int]:

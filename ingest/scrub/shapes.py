@@ -18,6 +18,8 @@ VERSION: Final = re.compile(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[a-z]++[-.]?\d*+)*+")
 MEASURE: Final = re.compile(
     r"[~<>=≤≥+\-]*\d[\d.,]*(?:[-–x]\d+)?\s?(?:[a-zA-Zµ%°/]{0,5}|chars?|characters|znaků|bits?|bytes?)"
 )
+AMOUNT_SIGNS: Final = frozenset("vV~<>=≤≥+-")
+"""What a version or a measure may begin with, beside a digit."""
 ORDINAL: Final = re.compile(r"\d+(?:st|nd|rd|th)|[A-Za-z]\d{1,2}|\d[A-Za-z]{1,2}")
 TECHNICAL: Final = re.compile(
     r"(?:fips|nist|sp|ansi|iec|din|cis|pci|soc|asvs|ecma|ieee|xoauth|sha|md|aes|rsa|ripemd|blake|crc|hmac|pbkdf|base|utf|ucs|iso|rfc|oauth|argon|bcrypt|scrypt|ed|x|curve|secp|ipv|"
@@ -60,13 +62,14 @@ def is_random(text: str, least: int = 16) -> bool:
 
 def is_technical(text: str) -> bool:
     """Digits and letters together that are a date, a size, a version, an algorithm or a name of a thing."""
-    return not text.isalpha() and bool(
-        DATE_TIME.fullmatch(text)
-        or VERSION.fullmatch(text)
-        or MEASURE.fullmatch(text)
-        or ORDINAL.fullmatch(text)
-        or TECHNICAL.fullmatch(text)
-    )
+    if text.isalpha():
+        return False
+    first = text[:1]
+    if (first.isdigit() or first in AMOUNT_SIGNS) and (
+        DATE_TIME.fullmatch(text) or VERSION.fullmatch(text) or MEASURE.fullmatch(text)
+    ):
+        return True
+    return bool(ORDINAL.fullmatch(text) or (first.isalpha() and TECHNICAL.fullmatch(text)))
 
 
 def looks_chosen(text: str, least: int = 6) -> bool:

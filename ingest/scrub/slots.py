@@ -15,6 +15,10 @@ LONGEST: Final = 256
 QUOTES: Final = {
     '"': '"', "'": "'", "`": "`", "„": "“”\"", "“": "”“\"", "”": "”", "«": "»", "»": "«", "‚": "‘’'", "‘": "’'", "’": "’", "‹": "", "「": "」", "『": "』", "《": "》",
 }  # fmt: skip
+INSIDE: Final = {
+    closers: re.compile(rf"(?:[^{closers}\\\r\n\0‹]++|\\[^\r\n]|\\)*+") for closers in set(QUOTES.values())
+}
+"""What may stand between quotes, by what closes them: no line end, and no marker."""
 OPEN: Final = re.compile(
     r"(?P<esc>\\{1,4}[\"'])|(?P<ent>&(?:quot|apos|\#0?3[49]|\#x2[27]|ldquo|bdquo|lsquo);)|(?P<triple>\"\"\"|''')|(?:(?:[bruf]{1,2}|@|\$|L|N)(?=[\"']))?(?P<q>[\"'`„“”«»‚‘’「『《])|(?P<star>\*{1,3}(?=[^\s*])|_{1,2}(?=[^\s_][^\s]*_)|<(?:code|b|strong|kbd|tt|em|i|pre|td|string|span)>|\|\|)",
     re.I,
@@ -97,15 +101,10 @@ def until(text: str, at: int, quote: str) -> Value | None:
 
 
 def quoted_value(text: str, at: int, closers: str) -> Value | None:
-    end = at
     limit = min(len(text), at + LONGEST)
-    while end < limit:
-        c = text[end]
-        if c in closers:
-            return value_at(text, at, end, end + 1, quoted=True)
-        if c in "\r\n\0‹":
-            break
-        end += 2 if c == "\\" and end + 1 < limit and text[end + 1] not in "\r\n" else 1
+    end = INSIDE[closers].match(text, at, limit).end()  # type: ignore[union-attr]  # it matches nothing as well
+    if end < limit and text[end] in closers:
+        return value_at(text, at, end, end + 1, quoted=True)
     if end >= limit and limit < len(text):
         return value_at(text, at, limit, limit, quoted=True)
     return bare_value(text, at)

@@ -12,7 +12,7 @@ from typing import Final
 from ingest.scrub.checksums import is_base58check, is_bech32
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.rules.shape import START
+from ingest.scrub.rules.shape import START, STARTED
 from ingest.scrub.shapes import is_random
 
 GAP: Final = r"(?:\\{1,4}[nrt]|\r\n|\r|\n|&#1[03];|<br\s?/?>|%0[AaDd])"
@@ -21,6 +21,10 @@ LEAD: Final = rf"(?:{GAP}[ \t>|+#*]{{0,12}}+(?={GAP}))*+(?:{GAP}|[ \t])*+"
 BODY_LINE: Final = re.compile(
     rf"{LEAD}{PREFIX}(?P<b>[A-Za-z0-9+/=_\-]{{4,}}+)[ \t\"'+\\,|]*?(?=$|{GAP}|[ \t\"'+,`<)\]}}…\\;&|.])"
 )
+WHOLE_LINES: Final = re.compile(
+    r"(?:(?:\\{1,4}n|\r?\n)[ \t>|+#*]{0,24}?(?=[A-Za-z+/]{0,200}[0-9])[A-Za-z0-9+/]{24,}+(?=\r?\n|\\n))*+"
+)
+"""Lines that nobody takes for anything but a body, all at once: what `BODY_LINE` and `is_body` say one by one."""
 HEADER_LINE: Final = re.compile(rf"(?:{GAP})*+{PREFIX}[A-Z][A-Za-z\-]{{2,20}}: [^\r\n\\]{{0,200}}(?={GAP}|$)")
 END_LINE: Final = re.compile(rf"{LEAD}{PREFIX}-{{4,5}} ?END\b")
 ENOUGH: Final = 12
@@ -44,7 +48,7 @@ def body_after(text: str, at: int) -> tuple[int, int] | None:
             break
         if start < 0:
             start = line.start("b")
-        at = end = line.end("b")
+        at = end = WHOLE_LINES.match(text, line.end("b")).end()  # type: ignore[union-attr]  # it matches nothing as well
     return (start, end) if start >= 0 else None
 
 
@@ -265,7 +269,7 @@ RULES: Final[tuple[Rule, ...]] = (
         name="wif-key",
         kind="private-key",
         why="Bitcoin's wallet import format, which only its checksum tells from any other base 58.",
-        pattern=re.compile(r"(?=[5KL9c])" + START + r"(?P<s>[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51})(?![0-9A-Za-z])"),
+        pattern=re.compile(rf"(?P<s>[5KL9c]{STARTED}[1-9A-HJ-NP-Za-km-z]{{50,51}})(?![0-9A-Za-z])"),
         gate=gate("wif wallet btc bitcoin dumpprivkey importprivkey crypto private"),
         finds=(),
         leaves=("wallet 5Kxyz",),

@@ -78,7 +78,7 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
     sign_match = SIGN.match(low, end)
     if not sign_match:
         return NOTHING
-    sign = sign_of(sign_match)
+    sign = SIGNS[sign_match.lastgroup or ""]
     if sign == "," and not sign_match["close"]:
         return NOTHING
     if sign == "=" and sign_match["element"] and not text[:start].endswith(("<", "key>", "name>", ">", ":", '"', "'")):
@@ -107,10 +107,6 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
     if sign == "(" and ("=" in value.text.rstrip("=") or VARIABLE.fullmatch(value.text)):
         return NOTHING  # arguments of a call
     return (whole(value, text, slot),) if is_credential(slot, value, name=name, sign=sign) else NOTHING
-
-
-def sign_of(match: re.Match[str]) -> str:
-    return next(sign for group, sign in SIGNS.items() if match[group] is not None)
 
 
 def blank_separated(key: KeyName, value: Value, text: str) -> Spans:

@@ -49,7 +49,7 @@ RULES: Final[tuple[Rule, ...]] = (
     token(
         "discord-bot-token",
         "The first part of a Discord token is the bot's id in base64, the last the key.",
-        r"[MNO][A-Za-z0-9_\-]{22,28}\.[A-Za-z0-9_\-]{6,7}\.(?P<b>[A-Za-z0-9_\-]{27,45}+)",
+        r"[A-Za-z0-9_\-]{22,28}\.[A-Za-z0-9_\-]{6,7}\.(?P<b>[A-Za-z0-9_\-]{27,45}+)",
         gate("."),
         ("client.run('⟦MTIz{alnum:20}.{alnum:6}.{url64:38}⟧')",),
         ("My.class.names", "NNNNNNNNNNNNNNNNNNNNNNNN.NNNNNN.NNNNNNNNNNNNNNNNNNNNNNNNNNN"),
@@ -107,7 +107,7 @@ RULES: Final[tuple[Rule, ...]] = (
     token(
         "twitter-bearer-token",
         "Application tokens of Twitter/X begin with zeros in base64 and hold a percent escape.",
-        r"A{18,24}(?=[A-Za-z0-9]{0,80}%[23][BDF])(?P<b>[A-Za-z0-9_\-%.!+/=]{20,}+)",
+        r"A{17,23}(?=[A-Za-z0-9]{0,80}%[23][BDF])(?P<b>[A-Za-z0-9_\-%.!+/=]{20,}+)",
         gate("%2b %2d %2f %3b %3d %3f"),
         ("X_BEARER=⟦AAAAAAAAAAAAAAAAAAAAA{alnum:30}%2B{alnum:8}%3D{alnum:50}⟧",),
         ("A" * 40, "AAAAAAAAAAAAAAAAAAAAA%20"),

@@ -10,6 +10,8 @@ from ingest.scrub.shapes import is_random
 
 START: Final = r"(?:(?<![0-9A-Za-z_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=__))"
 """A token begins where no letter or digit stands before it, an escaped line end or percent escape apart."""
+STARTED: Final = r"(?:(?<![0-9A-Za-z_].)|(?<=\\[nrt].)|(?<=%[0-9A-Fa-f][0-9A-Fa-f].)|(?<=__.))"
+"""The same for its first character, after that has been read: a search for one of a few characters is fast."""
 
 
 def drawn(least: int = 12) -> Validator:
@@ -57,13 +59,13 @@ def token(
 ) -> Rule:
     """A format that begins with a prefix of its own. `shape` has the group `b` for the part that was drawn.
 
-    The gate's literals are how it begins, unless `first` says with which characters it does.
+    The gate's literals are how it begins, unless `first` says with which characters it does; `shape` is then the rest.
     """
     return Rule(
         name=name,
         kind=kind or name,
         why=why,
-        pattern=re.compile(f"{f'(?=[{first}])' if first else ''}{START}(?P<s>{shape})"),
+        pattern=re.compile(f"(?P<s>[{first}]{STARTED}{shape})" if first else f"{START}(?P<s>{shape})"),
         is_anchored=not first,
         gate=opens,
         finds=finds,

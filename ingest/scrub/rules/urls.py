@@ -75,14 +75,15 @@ def lone_user(match: re.Match[str], text: str) -> Spans:
     return (match.span("s"),)
 
 
+SHORTEST: Final = 6
 USER_BEFORE: Final = re.compile(r"(?<![\w./:@%\-!#$])[A-Za-z][\w.\-]{0,40}:(?P<s>[^\s:@/\"'<>`‹›(){}\[\]]{6,64})$")
 
 
 def bare_userinfo(match: re.Match[str], text: str) -> Spans | None:
     """What stands before the @ up to the colon, and the user before that."""
-    colon = text.rfind(":", max(0, match.start() - 65), match.start())
-    found = USER_BEFORE.search(text, max(0, colon - 41), match.start()) if colon > 0 else None
-    if not found:
+    at = match.start()
+    colon = text.rfind(":", max(0, at - 65), at)
+    if colon < 1 or at - colon <= SHORTEST or not (found := USER_BEFORE.search(text, max(0, colon - 41), at)):
         return None
     if is_placeholder(found["s"]) or not looks_chosen(found["s"], 6):
         return NOTHING
