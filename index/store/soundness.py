@@ -62,7 +62,13 @@ _UNPLACED: Final = (
 )
 _BURIED: Final = (
     "SELECT event_key FROM ledger AS e WHERE EXISTS (SELECT 1 FROM tombstone AS t WHERE t.room_key = e.room_key"
-    " AND t.event IN (e.event, e.family))"
+    " AND t.event IN (e.event, e.family)) UNION SELECT * FROM ("
+    "WITH answer AS (SELECT e.event_key, e.room_key, e.event, t.why FROM ledger AS e JOIN tombstone AS t"
+    " ON t.room_key = e.room_key AND t.event = e.reply_to WHERE e.reply_to <> '' AND t.why LIKE 'purged%'),"
+    " revision AS (SELECT event_key, why FROM answer UNION ALL SELECT e.event_key, answer.why FROM answer"
+    " JOIN ledger AS e ON e.room_key = answer.room_key AND e.family = answer.event)"
+    " SELECT event_key FROM revision JOIN ledger USING (event_key) WHERE why = 'purged with replies'"
+    " OR char(10) || replace(replace(body, ' ', ''), char(9), '') LIKE '%' || char(10) || '>%')"
 )
 _PARTLESS: Final = (
     "SELECT chunk_key FROM chunk WHERE NOT EXISTS (SELECT 1 FROM part WHERE part.chunk_key = chunk.chunk_key)"
@@ -248,7 +254,7 @@ CHECKS: Final = (
     ),
     Check(
         "buried_message",
-        "messages that are to stay gone and are stored",
+        "messages that are to stay gone, or quote what is, and are stored",
         _REFRESH,
         _BURIED,
         (

@@ -97,6 +97,8 @@ async def test_copies_in_unallocated_space_are_gone(graveyard: Graveyard) -> Non
         assert await is_sound(store)
         async with store.transaction():  # what pages this connection remembers does not bring anything back
             await store.connection.execute("UPDATE heap SET filling = filling || '+'")
+        kept = graveyard.file.read_bytes() + graveyard.file.with_name("index.sqlite-wal").read_bytes()
+        assert [word for word in gone if word.encode() in kept] == []
         await store.wipe()
         assert [word for word in gone if word.encode() in graveyard.file.read_bytes()] == []
         assert [row[0] for row in await store.connection.execute_fetchall("SELECT word FROM heap ORDER BY at")] == [

@@ -159,6 +159,33 @@ def test_what_is_out_of_step_is_found_and_mended(community: Community, check: st
     assert community.chunks() == before
 
 
+@pytest.mark.parametrize(
+    ("reply_to", "body", "why", "is_found"),
+    [
+        ("$gone", "hello", "purged with replies", True),
+        ("$gone", "> quoted", "purged", True),
+        ("$gone", "hello\n  > quoted", "purged", True),
+        ("$gone", "hello > you", "purged", False),
+        ("$gone", "> quoted", "redacted", False),
+        ("$other", "> quoted", "purged with replies", False),
+    ],
+)
+def test_what_answers_a_purged_message_is_held_to_the_order(
+    community: Community, reply_to: str, body: str, why: str, is_found: bool
+) -> None:
+    community.change(
+        *ROOM,
+        f"INSERT INTO tombstone VALUES (1, '$gone', '{why}')",
+        f"UPDATE ledger SET reply_to = '{reply_to}', body = '{body}'",
+    )
+    assert ("buried_message" in community.findings()) == is_found
+    if is_found:
+        assert community.findings("--repair") == {}
+        with community.index() as index:
+            assert index.execute("SELECT count(*) FROM ledger").fetchone() == (0,)
+            assert index.execute("SELECT is_stale FROM room").fetchone() == (1,)
+
+
 def test_a_damaged_file_is_told_with_its_remedy(community: Community) -> None:
     with community.index() as connection:
         (root,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'chunk_sender_chunk'").fetchone()
