@@ -25,7 +25,7 @@ from index.store.vectors import DRIFTED
 from index.text.words import WORDS_VERSION, Keys
 from sources.config.model import Config
 from sources.config.routes import routes
-from sources.config.settings import clones_folder, embed_settings, purges_folder
+from sources.config.settings import clones_folder, embed_settings, models_folder, purges_folder
 from sources.credentials import Credentials
 from sources.engines import open_engine, published_routes
 from sources.redact import redact
@@ -184,7 +184,7 @@ async def run_refresh(
             store,
             plan,
             fingerprint=fingerprint(config, embedder.identity if embedder else None),
-            document_keys=Keys(config.index.languages).document_keys,
+            document_keys=Keys(config.index.languages, forms_dir=models_folder(config)).document_keys,
             embedder=embedder,
             progress=progress or Progress(),
             copy=await opened.enter_async_context(open_copy(config, credentials)),

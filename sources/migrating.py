@@ -18,6 +18,7 @@ from index.text.words import Keys
 from ingest.lock import write_lock
 from ingest.writing import Writer
 from sources.config.model import Config
+from sources.config.settings import models_folder
 from sources.credentials import Credentials
 from sources.engines import open_cluster, published_facts
 
@@ -78,7 +79,7 @@ async def to_sqlite(config: Config, credentials: Credentials, draw: Random, prog
         from index.engines.qdrant.restoring import restore
 
         languages = (await read_label(cluster)).fingerprint.languages
-        keys = Keys(languages)
+        keys = Keys(languages, forms_dir=models_folder(config))
         store = await opened.enter_async_context(open_store(config.index_file, is_writer=True))
         moved = await restore(
             store,

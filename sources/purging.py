@@ -24,7 +24,7 @@ from ingest.writing import Writer
 from sources.app import fingerprint
 from sources.config.chat import chat_settings
 from sources.config.model import Config
-from sources.config.settings import purges_folder
+from sources.config.settings import models_folder, purges_folder
 from sources.copying import open_copy
 from sources.credentials import Credentials
 
@@ -92,7 +92,7 @@ async def give(config: Config, credentials: Credentials, record: PurgeRecord) ->
             return Purge(record, is_applied=False, busy=str(busy))
         store = await opened.enter_async_context(open_store(config.index_file, is_writer=True))
         made_with = await store.fingerprint() or fingerprint(config, None)
-        writer = Writer(store, made_with, Keys(made_with.languages).document_keys)
+        writer = Writer(store, made_with, Keys(made_with.languages, forms_dir=models_folder(config)).document_keys)
         await apply_purges(writer, settings, time.time_ns() // 1_000_000)
         done = [one for one in await purges.purges(store.connection) if one.identity == record.identity]
         if not done:

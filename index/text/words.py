@@ -7,8 +7,9 @@ and no table of forms that would outlive the documents it was made from.
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
+from pathlib import Path
 from typing import Final
 
 from index.text import czech
@@ -34,10 +35,15 @@ class Keys:
     `query_keys` and `query_groups` load stemmers only; `document_keys` loads the dictionaries of languages it meets.
     """
 
-    def __init__(self, languages: Iterable[str]) -> None:
-        """Codes as in `index.text.languages`; an unknown one is a `ConfigError`."""
+    def __init__(self, languages: Iterable[str], *, forms_dir: Path | None = None) -> None:
+        """Codes as in `index.text.languages`; an unknown one is a `ConfigError`.
+
+        Dictionaries are kept in `forms_dir` as `index.text.lemmas` packs them.
+        """
         self.languages = chosen(languages)
-        self._written: Callable[[str, tuple[Language, ...]], tuple[str, ...]] = lru_cache(_MEMO)(_keys_of_written)
+        self._written: Callable[[str, tuple[Language, ...]], tuple[str, ...]] = lru_cache(_MEMO)(
+            partial(_keys_of_written, forms_dir=forms_dir)
+        )
         self._asked: Callable[[str], Groups] = lru_cache(_MEMO // 4)(self._groups)
 
     def document_keys(self, text: str) -> str:
@@ -70,11 +76,11 @@ def rule_keys(word: str, languages: Iterable[Language]) -> tuple[str, ...]:
     return tuple(_key(_stem(word, language), language) for language in languages)
 
 
-def _keys_of_written(word: str, languages: tuple[Language, ...]) -> tuple[str, ...]:
+def _keys_of_written(word: str, languages: tuple[Language, ...], forms_dir: Path | None) -> tuple[str, ...]:
     keys: dict[str, None] = {}
     for piece in _pieces(word):
         for language in languages:
-            keys.update((_key(stem, language), None) for stem in _stems(piece, language))
+            keys.update((_key(stem, language), None) for stem in _stems(piece, language, forms_dir))
     keys.update((fold(pair), None) for pair in pairs(word))
     return tuple(keys)
 
@@ -98,7 +104,7 @@ def _stem(word: str, language: Language) -> str:
     return fold(stemmer(language.stemmer)(word.lower()))
 
 
-def _stems(word: str, language: Language) -> list[str]:
+def _stems(word: str, language: Language, forms_dir: Path | None) -> list[str]:
     """The stem of the word, and those that other forms of it have, the more common ones first."""
     own = _stem(word, language)
     if not language.has_paradigms or len(word) < _SHORTEST_INFLECTED or fold(word) in language.function_words:
@@ -107,7 +113,9 @@ def _stems(word: str, language: Language) -> list[str]:
 
     # Other first letters are negations, suppletion and mistakes of the dictionary: none of them the same word.
     head = fold(word)[:1]
-    forms = (form for form in paradigms(language.code).forms(word) if form.isalpha() and fold(form)[:1] == head)
+    forms = (
+        form for form in paradigms(language.code, forms_dir).forms(word) if form.isalpha() and fold(form)[:1] == head
+    )
     others = Counter(_stem(form, language) for form in forms)
     others.pop(own, None)
     return [own, *sorted(others, key=lambda stem: (-others[stem], stem))][:_MOST_STEMS]
