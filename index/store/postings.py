@@ -5,7 +5,6 @@ a score.
 """
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -35,6 +34,15 @@ class Postings:
     keys: dict[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Of one token: for each column the keys of the chunks that have it, with commas between, once for each posting."""
+
+    title: str
+    body: str
+    keys: str
+
+
 def totals(connection: Connection, visible: Sequence[Range] | None) -> tuple[int, int]:
     """Chunks and words of the visible sources."""
     inside, values = within("source_key << 32", visible)
@@ -53,15 +61,15 @@ def frequency(connection: Connection, expression: str, visible: Sequence[Range] 
     return int(rows[0][0])
 
 
-def postings(connection: Connection, token: str, visible: Sequence[Range] | None) -> Postings:
-    """All visible postings of a token.
+def postings(connection: Connection, token: str, ranges: Sequence[Range] | None) -> Listed:
+    """All postings of a token in these ranges.
 
     SQLite hands them over as one text a column: a row for each would cost ten times as much.
     """
-    inside, values = within("doc", visible)
+    inside, values = within("doc", ranges)
     columns = ", ".join(f"group_concat(doc) FILTER (WHERE col = '{column}')" for column in ("title", "body", "keys"))
     rows = list(connection.execute(f"SELECT {columns} FROM term WHERE term = ? AND {inside}", (token, *values)))
-    return Postings(*(dict(Counter(_numbers(listed))) for listed in rows[0]))
+    return Listed(*(listed or "" for listed in rows[0]))
 
 
 def having(
@@ -71,8 +79,8 @@ def having(
     *,
     limit: int,
     filters: Scope | None = None,
-) -> list[int]:
-    """Chunks in these ranges that an FTS5 expression matches, by key; of `filters` the predicate is asked as well."""
+) -> str:
+    """Chunks in these ranges that an FTS5 expression matches, with commas between; of `filters` the predicate holds."""
     chosen, values = _matches(expression, ranges)
     passing, further = ("TRUE", []) if filters is None else filters.filtered("words.rowid")
     rows = list(
@@ -81,7 +89,7 @@ def having(
             (*values, *further, limit),
         )
     )
-    return _numbers(rows[0][0])
+    return rows[0][0] or ""
 
 
 def _matches(expression: str, ranges: Sequence[Range] | None) -> tuple[str, list[object]]:
@@ -96,10 +104,6 @@ def _matches(expression: str, ranges: Sequence[Range] | None) -> tuple[str, list
         )
     inside, values = within("+words.rowid", ranges)  # the sign keeps FTS5 from being asked for each key
     return f"FROM words WHERE words MATCH ? AND {inside}", [expression, *values]
-
-
-def _numbers(listed: str | None) -> list[int]:
-    return [int(number) for number in listed.split(",")] if listed else []
 
 
 def stretches(connection: Connection, visible: Sequence[Range] | None, *, wanted: int) -> list[tuple[Range, ...]]:

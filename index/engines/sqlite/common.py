@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from index.engines.sqlite.asked import EXACT_WEIGHT, Sought, Task, Word, frequency_of
+from index.engines.sqlite.asked import EXACT_WEIGHT, Sought, Task, Word
+from index.engines.sqlite.statistics import Statistics
+from index.engines.sqlite.sums import Candidates, Sums
 from index.store import postings
 from index.store.driver import Connection
 from index.store.postings import MOST_MATCHES, Postings, quoted
 from index.store.scope import Scope
-from index.text.bm25 import Feature, ceilings, saturation
-from index.text.fold import tokens
+from index.text.bm25 import Feature, saturation
+from index.text.fold import WORD, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +46,14 @@ LIMITS: Final = Limits()
 class CommonWords:
     """Of one ranking, inside its read transaction."""
 
-    def __init__(self, connection: Connection, scope: Scope, limits: Limits) -> None:
+    def __init__(
+        self, connection: Connection, scope: Scope, limits: Limits, statistics: Statistics, sums: Sums
+    ) -> None:
         self._connection = connection
         self._scope = scope
         self._limits = limits
+        self._statistics = statistics
+        self._sums = sums
 
     def features(
         self, common: Sequence[Word], read: Sequence[Word], features: Sequence[Feature], task: Task
@@ -58,27 +64,27 @@ class CommonWords:
             _Unread(word.expression, sum(_gain(rarity[one], task.chunks) for one in word.sought)) for word in common
         ]
         unread.sort(key=lambda one: (-one.gain, one.expression))
-        allowed = task.demands.allowed(ceilings(features, chunks=task.chunks), self._scope)
-        promising: dict[int, float] = {}
-        if self._scope.is_narrow or allowed:
+        sums = self._sums
+        promising = sums.allowed(sums.ceilings(features, chunks=task.chunks), task.demands, self._scope)
+        if self._scope.is_narrow or sums.number(promising):
             base = " AND ".join(f"({{title body}} : {quoted(phrase)})" for phrase in task.demands.phrases)
             base = base or " OR ".join(word.expression for word in read if word.frequency)
-            promising = self._with_common(allowed, unread, base, task)
-        chosen = self._chosen(promising)
+            promising = self._with_common(promising, unread, base, task)
+        chosen = self._chosen(sums.order(promising))
         if len(chosen) < task.wanted and not self._scope.is_narrow and not task.demands.phrases:
             further = self._conjunctions(unread, task)
-            chosen += self._chosen({key: worth for key, worth in further.items() if key not in promising})
+            order = sorted(further, key=lambda key: (-further[key], key))
+            chosen += self._chosen([key for key in order if sums.value(promising, key) is None])
         found = postings.texts(self._connection, chosen)
         wanted = {token for word in common for one in word.sought for token in one.tokens}
         counted = _counted(found, wanted)
         return [
-            [Feature(frequency_of(one, counted), estimated_chunks=rarity[one]) for one in word.sought]
+            [Feature(sums.frequency_in(one, counted), estimated_chunks=rarity[one]) for one in word.sought]
             for word in common
         ]
 
-    def _chosen(self, promising: Mapping[int, float]) -> list[int]:
-        """The most promising of those that pass the reader's filters."""
-        order = sorted(promising, key=promising.__getitem__, reverse=True)
+    def _chosen(self, order: Sequence[int]) -> list[int]:
+        """The first, and so most promising, of those that pass the reader's filters."""
         step = 10 * self._limits.refined
         chosen: list[int] = []
         while order and len(chosen) < self._limits.refined:
@@ -92,38 +98,21 @@ class CommonWords:
         Judged by a sample, for a count of all would be too dear: a word of one chunk in twenty is judged to about a
         tenth, which moves its weight by a thirtieth.
         """
-        sample = postings.sample(self._connection, self._scope.visible)
-        wanted = {key for one in sought for key in one.keys}
-        said = [wanted.intersection(keys.split()) for keys in sample]
-        found = {}
-        for one in sought:
-            count = sum(1 for keys in said if not keys.isdisjoint(one.keys))
-            found[one] = max(1, round(count * chunks / max(1, len(said))))
-        return found
+        sample = self._statistics.sample(self._connection, self._scope.visible)
+        return {one: max(1, round(sample.having_any(one.keys) * chunks / max(1, sample.chunks))) for one in sought}
 
-    def _with_common(
-        self, allowed: Mapping[int, float], unread: Sequence["_Unread"], base: str, task: Task
-    ) -> dict[int, float]:
+    def _with_common(self, promising: Candidates, unread: Sequence["_Unread"], base: str, task: Task) -> Candidates:
         """Candidates by what they have of the words that were read, and by which common words they have.
 
         In a narrow scope a common word alone makes a candidate.
         """
-        promising = dict(allowed)
         reach = self._scope.reach() if self._scope.is_narrow else self._scope.ranges
         for one in unread if self._scope.is_narrow else unread[: self._limits.looked_up]:
-            worth = one.worth
-            if self._scope.is_narrow:
-                keys = postings.having(self._connection, one.expression, reach, limit=MOST_MATCHES)
-            elif base:
-                expression = f"({base}) AND {one.expression}"
-                keys = postings.having(self._connection, expression, reach, limit=MOST_MATCHES)
-            else:
+            if not self._scope.is_narrow and not base:
                 break
-            for key in keys:
-                if key in promising:
-                    promising[key] += worth
-                elif self._scope.is_narrow and task.demands.allow(key):
-                    promising[key] = worth
+            expression = one.expression if self._scope.is_narrow else f"({base}) AND {one.expression}"
+            keys = self._sums.keys(postings.having(self._connection, expression, reach, limit=MOST_MATCHES))
+            promising = self._sums.raised(promising, keys, one.worth, task.demands if self._scope.is_narrow else None)
         return promising
 
     def _conjunctions(self, unread: Sequence["_Unread"], task: Task) -> dict[int, float]:
@@ -135,8 +124,10 @@ class CommonWords:
             expression = f"({' AND '.join(one.expression for one in unread[:number])}){task.demands.without}"
             worth = sum(one.worth for one in unread[:number])
             for stretch in spread:
-                keys = postings.having(self._connection, expression, stretch, limit=each, filters=self._scope)
-                for key in keys:
+                keys = self._sums.keys(
+                    postings.having(self._connection, expression, stretch, limit=each, filters=self._scope)
+                )
+                for key in map(int, keys):
                     if task.demands.allow(key):
                         found.setdefault(key, worth)
             if len(found) >= self._limits.refined:
@@ -166,8 +157,12 @@ def _counted(texts: Mapping[int, tuple[str, str, str]], wanted: set[str]) -> dic
     """The postings of these tokens in these chunks, from their texts."""
     found = {token: Postings({}, {}, {}) for token in wanted}
     for key, (title, body, keys) in texts.items():
-        for column, said in (("title", tokens(title)), ("body", tokens(body)), ("keys", keys.split())):
-            for token, count in Counter(said).items():
-                if token in wanted:
-                    getattr(found[token], column)[key] = count
+        for column, said in (("title", _tokens(title)), ("body", _tokens(body)), ("keys", keys.split())):
+            for token, count in Counter(filter(wanted.__contains__, said)).items():
+                getattr(found[token], column)[key] = count
     return found
+
+
+def _tokens(text: str) -> list[str]:
+    """The same as `tokens`, quickly for most texts."""
+    return WORD.findall(text.lower()) if text.isascii() else tokens(text)

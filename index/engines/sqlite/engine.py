@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from index.engines.sqlite.common import LIMITS, Limits
+from index.engines.sqlite.statistics import Statistics
 from index.engines.sqlite.words import WordRanking
 from index.errors import EngineError
 from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
@@ -24,6 +25,7 @@ class SqliteEngine:
         self._store = store
         self._keys = keys
         self._limits = limits
+        self._statistics = Statistics()
         self._lock = asyncio.Lock()  # the connection has one transaction
 
     @asynccontextmanager
@@ -35,7 +37,7 @@ class SqliteEngine:
                 await connection.execute("BEGIN")
                 try:
                     scope = await scope_of(connection, await self._store.sources(), audience, filters)
-                    yield SqliteView(self._store, self._keys, scope, self._limits)
+                    yield SqliteView(self._store, self._keys, scope, self._limits, self._statistics)
                 finally:
                     await connection.execute("COMMIT")
         except DatabaseError as error:
@@ -43,11 +45,12 @@ class SqliteEngine:
 
 
 class SqliteView:
-    def __init__(self, store: Store, keys: Keys, scope: Scope, limits: Limits) -> None:
+    def __init__(self, store: Store, keys: Keys, scope: Scope, limits: Limits, statistics: Statistics) -> None:
         self._connection = store.connection
         self._keys = keys
         self._scope = scope
         self._limits = limits
+        self._statistics = statistics
 
     async def lexical(self, query: Query, *, limit: int) -> list[Ranked]:
         if self._scope.is_empty:
@@ -69,7 +72,7 @@ class SqliteView:
         return [Ranked(identity, rank, cosines[identity]) for rank, identity in enumerate(best, start=1)]
 
     def _words(self, connection: Connection) -> WordRanking:
-        return WordRanking(connection, self._keys, self._scope, self._limits)
+        return WordRanking(connection, self._keys, self._scope, self._limits, self._statistics)
 
     async def notes(self) -> list[str]:
         waiting = await vectors.pending_count(self._connection, self._scope.visible)

@@ -10,15 +10,17 @@ from heapq import nlargest
 from itertools import pairwise
 from typing import Final
 
-from index.engines.sqlite.asked import Demands, Sought, Task, Word, frequency_of
+from index.engines.sqlite.asked import Demands, Sought, Task, Word
 from index.engines.sqlite.common import LIMITS, CommonWords, Limits
+from index.engines.sqlite.statistics import Statistics
+from index.engines.sqlite.sums import Sums, fastest
 from index.model import Query, Ranked
 from index.store import postings
 from index.store.driver import Connection
-from index.store.postings import ALL_MATCHES, MOST_MATCHES, Postings, quoted
+from index.store.postings import ALL_MATCHES, MOST_MATCHES, quoted
 from index.store.reading import chunk_ids
 from index.store.scope import Scope
-from index.text.bm25 import PART_WEIGHT, Feature, ceilings, coverage, only, scores
+from index.text.bm25 import PART_WEIGHT, Feature
 from index.text.fold import tokens, words
 from index.text.words import Keys
 
@@ -34,15 +36,27 @@ _SPARE: Final = 20
 class WordRanking:
     """Ranks inside one read transaction."""
 
-    def __init__(self, connection: Connection, keys: Keys, scope: Scope, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        keys: Keys,
+        scope: Scope,
+        limits: Limits = LIMITS,
+        statistics: Statistics | None = None,
+        sums: Sums | None = None,
+    ) -> None:
+        """`statistics` of earlier rankings on the same connection; `sums` are the fastest there are."""
         self._connection = connection
         self._keys = keys
         self._scope = scope
         self._limits = limits
-        self._common = CommonWords(connection, scope, limits)
+        self._statistics = statistics or Statistics()
+        self._sums = sums or fastest()
+        self._common = CommonWords(connection, scope, limits, self._statistics, self._sums)
 
     def ranked(self, query: Query, *, limit: int) -> list[Ranked]:
         """Best first."""
+        self._statistics.check(self._connection)
         demands = self.demands(query)
         chunks, size = postings.totals(self._connection, self._scope.visible)
         is_small = chunks <= self._limits.small
@@ -51,15 +65,15 @@ class WordRanking:
         texts = [text for text in dict.fromkeys(term.text for term in plain) if tokens(text)]
         asked = [self._word(text, budget, is_small=is_small) for text in texts]
         read, common = _parted(asked, budget)
-        cache: dict[str, Postings] = {}
-        groups = [[Feature(dict.fromkeys(found, 1.0))] for found in demands.demanded]
+        cache: dict[str, object] = {}
+        groups = [[Feature(self._sums.present(found))] for found in demands.demanded]
         groups += [self._features(word, cache) for word in read]
         task = Task(demands, chunks, size / max(chunks, 1), limit + _SPARE)
         if common:
             groups += self._common.features(common, read, [one for group in groups for one in group], task)
         features = [feature for group in groups for feature in group] + self._of_pairs(asked)
         ranked = self._best(features, task, limit)
-        covered = coverage(groups, [key for key, _ in ranked], chunks=chunks)
+        covered = self._sums.coverage(groups, [key for key, _ in ranked], chunks=chunks)
         return [replace(place, coverage=covered[key]) for key, place in ranked]
 
     def demands(self, query: Query) -> Demands:
@@ -80,7 +94,7 @@ class WordRanking:
     def _of_pairs(self, asked: Sequence[Word]) -> list[Feature]:
         """A feature for each two neighbours of the question that are neighbours in a chunk, as typed."""
         return [
-            Feature(dict.fromkeys(self._matching(f"{one.text} {other.text}"), 1.0), PAIR_WEIGHT)
+            Feature(self._sums.present(self._matching(f"{one.text} {other.text}")), PAIR_WEIGHT)
             for one, other in pairwise(asked)
             if 0 < min(one.frequency, other.frequency) <= PAIRED_POSTINGS
         ]
@@ -104,7 +118,10 @@ class WordRanking:
         return Word(text, sought, frequency)
 
     def _frequency(self, expression: str, budget: int) -> int:
-        return postings.frequency(self._connection, expression, self._scope.visible, at_most=budget + 1)
+        visible, most = self._scope.visible, budget + 1
+        return self._statistics.count(
+            expression, visible, most, lambda: postings.frequency(self._connection, expression, visible, at_most=most)
+        )
 
     def _sought(self, text: str) -> tuple[Sought, ...]:
         """`SendAsync` is one word with its own key and, beside it, those of its pieces."""
@@ -118,13 +135,13 @@ class WordRanking:
         found.update((Sought(None, group), None) for group in self._keys.query_groups(text) if group not in seen)
         return tuple(found)
 
-    def _features(self, word: Word, cache: dict[str, Postings]) -> list[Feature]:
+    def _features(self, word: Word, cache: dict[str, object]) -> list[Feature]:
         if word.frequency == 0:
             return self._features_of_part(word.text)
         for token in dict.fromkeys(token for one in word.sought for token in one.tokens):
             if token not in cache:
-                cache[token] = postings.postings(self._connection, token, self._scope.visible)
-        return [Feature(frequency_of(one, cache)) for one in word.sought]
+                cache[token] = self._sums.counts(postings.postings(self._connection, token, self._scope.visible))
+        return [Feature(self._sums.frequency(one, cache)) for one in word.sought]
 
     def _features_of_part(self, text: str) -> list[Feature]:
         """A word that stands nowhere may be the beginning or the inside of one that does."""
@@ -135,26 +152,27 @@ class WordRanking:
                 found |= postings.matching(self._connection, token, visible, is_prefix=True)
             if not found and len(token) >= 3:
                 found |= postings.containing(self._connection, token, visible, limit=MOST_CONTAINING)
-        return [Feature(dict.fromkeys(found, 1.0), PART_WEIGHT)] if found else []
+        return [Feature(self._sums.present(found), PART_WEIGHT)] if found else []
 
     def _best(self, features: Sequence[Feature], task: Task, limit: int) -> list[tuple[int, Ranked]]:
         """The best `limit` that pass the reader's filters; equal scores by id, so that the order is total.
 
         Scored in the order of what each could reach at most, until none that is left could come in.
         """
-        highest = task.demands.allowed(ceilings(features, chunks=task.chunks), self._scope)
-        order = sorted(highest, key=highest.__getitem__, reverse=True)
+        sums = self._sums
+        highest = sums.allowed(sums.ceilings(features, chunks=task.chunks), task.demands, self._scope)
+        order = sums.order(highest)
         scored: dict[int, float] = {}
         start, step = 0, max(500, 4 * task.wanted)
         while start < len(order):
             block = postings.passing(self._connection, order[start : start + step], self._scope)
             sizes = postings.sizes(self._connection, block)
-            scored |= scores(only(features, block), sizes, chunks=task.chunks, mean_size=task.mean_size)
+            scored |= sums.scores(features, block, sizes, chunks=task.chunks, mean=task.mean_size)
             start += step
             step *= 4
             if len(scored) >= task.wanted and start < len(order):
                 last = nlargest(task.wanted, scored.values())[-1]
-                if highest[order[start]] < last:
+                if (highest_left := sums.value(highest, order[start])) is not None and highest_left < last:
                     break
         kept = sorted(scored, key=lambda key: (-scored[key], key))[: task.wanted]
         identities = chunk_ids(self._connection, kept)

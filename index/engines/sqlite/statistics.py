@@ -1,0 +1,73 @@
+"""What is known of words from earlier questions: counts that stay true as long as nothing is written.
+
+Each belongs to the ranges that an audience sees. What is kept is bounded, and a change of the file empties it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from index.store.driver import Connection
+from index.store.postings import sample
+from index.store.scope import Range
+
+_MOST_COUNTS: Final = 8_192
+_MOST_SAMPLES: Final = 4
+"""Audiences; the words of one sample take some 5 MB."""
+
+Visible = tuple[Range, ...] | None
+
+
+class Sample:
+    """Some visible chunks from all parts of the index: which keys stand in which of them."""
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self.chunks = len(keys)
+        self._chunks_of: dict[str, int] = {}  # a bit for each chunk
+        for number, listed in enumerate(keys):
+            bit = 1 << number
+            for key in set(listed.split()):
+                self._chunks_of[key] = self._chunks_of.get(key, 0) | bit
+
+    def having_any(self, keys: Sequence[str]) -> int:
+        """In how many of the chunks any of the keys stands."""
+        found = 0
+        for key in keys:
+            found |= self._chunks_of.get(key, 0)
+        return found.bit_count()
+
+
+class Statistics:
+    """Of one index file, for one connection."""
+
+    def __init__(self) -> None:
+        self._state: tuple[int, int] | None = None
+        self._counts: OrderedDict[tuple[str, Visible, int], int] = OrderedDict()
+        self._samples: OrderedDict[Visible, Sample] = OrderedDict()
+
+    def check(self, connection: Connection) -> None:
+        """Forget everything if the file has changed, by whomever. Inside the read transaction that asks next."""
+        [(version,)] = connection.execute("PRAGMA data_version").fetchall()
+        state = (int(version), connection.total_changes)
+        if state != self._state:
+            self._counts.clear()
+            self._samples.clear()
+            self._state = state
+
+    def count(self, expression: str, visible: Visible, at_most: int, ask: Callable[[], int]) -> int:
+        """What `ask` says, which counts no further than `at_most`."""
+        name = (expression, visible, at_most)
+        if name not in self._counts:
+            self._counts[name] = ask()
+            if len(self._counts) > _MOST_COUNTS:
+                self._counts.popitem(last=False)
+        self._counts.move_to_end(name)
+        return self._counts[name]
+
+    def sample(self, connection: Connection, visible: Visible) -> Sample:
+        if visible not in self._samples:
+            self._samples[visible] = Sample(sample(connection, visible))
+            if len(self._samples) > _MOST_SAMPLES:
+                self._samples.popitem(last=False)
+        self._samples.move_to_end(visible)
+        return self._samples[visible]
