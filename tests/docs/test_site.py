@@ -70,7 +70,8 @@ def test_every_command_in_an_example_takes_the_options_that_it_shows(page: Path)
             assert name in COMMANDS, f"sources {name}"
             command = group.get_command(context, name)
             assert command is not None
-            known = {one for option in command.params if isinstance(option, click.Option) for one in option.opts}
+            options = [option for option in command.params if isinstance(option, click.Option)]
+            known = {one for option in options for one in (*option.opts, *option.secondary_opts)}
             shown = {word.partition("=")[0] for word in arguments if re.match(r"--[a-z]", word)}
             assert shown <= known, f"sources {name}: {shown - known}"
 
