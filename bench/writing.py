@@ -6,7 +6,7 @@ Pages of ten passages each, made from the Markdown of a folder, go through a who
 words, rows, both full-text indexes, vectors, cells, and the wipe at its end. Vectors are drawn near a few random ones,
 so that nothing is embedded. Processor seconds and the peak are the process's own, without its start; keys of words, of
 which each new one is looked up in the dictionaries, are a large part of them and are told apart; `--languages` without
-any leaves them away.
+any leaves them away. The dictionaries are packed before, as they are from the second refresh on.
 """
 
 import argparse
@@ -26,6 +26,8 @@ from bench.processes import run_alone
 from index.embed.hashing import HashingEmbedder
 from index.model import Vector
 from index.store.store import open_store
+from index.text.languages import KNOWN
+from index.text.lemmas import paradigms
 from index.text.words import Keys
 from ingest.refresh import Plan, refresh
 from sources.app import fingerprint
@@ -44,22 +46,33 @@ def main() -> None:
     parser.add_argument("--text", type=Path, default=Path("docs"), help="a folder of Markdown to make the corpora from")
     parser.add_argument("--sizes", type=int, nargs="+", default=[5_000, 20_000, 80_000])
     parser.add_argument("--languages", nargs="*", default=list(Index().languages))
+    parser.add_argument("--forms", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one is not None:
-        sys.stdout.write(json.dumps(asyncio.run(ingest(texts_of(options.text), options.one, options.languages))))
+        sys.stdout.write(
+            json.dumps(asyncio.run(ingest(texts_of(options.text), options.one, options.languages, options.forms)))
+        )
         return
     texts = texts_of(options.text)
     say(f"passages of {texts.mean_bytes:.0f} bytes, {len(texts)} of them real; {_DIMENSION} dimensions; {load()}")
     say("chunks   seconds  of them vectors  processor_s  of them keys  chunks/s  peak_MB  file_bytes/chunk")
-    for size in options.sizes:
-        program = [sys.executable, "-m", "bench.writing", "--text", str(options.text), "--one", str(size)]
-        found = json.loads(run_alone([*program, "--languages", *options.languages]).output)
-        times = (found["seconds"], found["vectors_s"], found["processor_s"], found["keys_s"])
-        say(
-            f"{size:<8} {times[0]:<8.1f} {times[1]:<16.1f} {times[2]:<12.1f} {times[3]:<13.1f}"
-            f" {size / times[0]:<9.0f} {found['peak'] / 1e6:<8.0f} {found['file_bytes'] / size:.0f}"
-        )
+    with tempfile.TemporaryDirectory() as forms:
+        for code in options.languages:
+            if KNOWN[code].has_paradigms:
+                paradigms(code, Path(forms))
+        for size in options.sizes:
+            _measure(options, Path(forms), size)
+
+
+def _measure(options: argparse.Namespace, forms_dir: Path, size: int) -> None:
+    program = [sys.executable, "-m", "bench.writing", "--text", str(options.text), "--forms", str(forms_dir)]
+    found = json.loads(run_alone([*program, "--one", str(size), "--languages", *options.languages]).output)
+    times = (found["seconds"], found["vectors_s"], found["processor_s"], found["keys_s"])
+    say(
+        f"{size:<8} {times[0]:<8.1f} {times[1]:<16.1f} {times[2]:<12.1f} {times[3]:<13.1f}"
+        f" {size / times[0]:<9.0f} {found['peak'] / 1e6:<8.0f} {found['file_bytes'] / size:.0f}"
+    )
 
 
 def texts_of(folder: Path) -> Texts:
@@ -67,14 +80,14 @@ def texts_of(folder: Path) -> Texts:
     return Texts(passage for file in files for passage in passages(file.read_text("utf-8", "replace")))
 
 
-async def ingest(texts: Texts, size: int, languages: Sequence[str]) -> dict[str, float]:
+async def ingest(texts: Texts, size: int, languages: Sequence[str], forms_dir: Path) -> dict[str, float]:
     identity = HashingEmbedder(_DIMENSION).identity
     draw = numpy.random.default_rng(2).standard_normal((_SAMPLE, _DIMENSION)).astype("<f4")
     near = Neighbours(identity, [Vector((row / numpy.linalg.norm(row)).astype("<f4").tobytes()) for row in draw])
     with tempfile.TemporaryDirectory() as folder:
         config = Config(state_dir=Path(folder), index=Index(languages=tuple(languages)))
         made_with = replace(fingerprint(config, None), embedder=identity.name, dimension=_DIMENSION)
-        keys = Keys(config.index.languages)
+        keys = Keys(config.index.languages, forms_dir=forms_dir)
         keys_s = 0.0
 
         def document_keys(text: str) -> str:
