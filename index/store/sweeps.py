@@ -110,16 +110,21 @@ class Conditions:
         Where one message is named it need not be stored any more.
         """
         where, _ = self.sql
-        named = ""
+        answer = (
+            "SELECT a.event_key FROM ledger JOIN ledger AS a ON a.room_key = ledger.room_key"
+            f" AND a.reply_to = ledger.event AND a.reply_to <> '' WHERE {where}"
+        )
         if self.event is not None and (self.sender, self.after_ms, self.before_ms) == (None, None, None):
-            room = "" if self.room is None else " AND room_key = (SELECT room_key FROM room WHERE id = :room)"
-            named = f" UNION SELECT event_key FROM ledger WHERE reply_to <> '' AND reply_to = :event{room}"
+            room = "" if self.room is None else "room_key = (SELECT room_key FROM room WHERE id = :room) AND "
+            answer = (
+                f"SELECT event_key FROM ledger WHERE {room}reply_to <> '' AND reply_to IN"
+                f" (SELECT :event UNION SELECT event FROM ledger WHERE {room}family = :event)"
+            )
         return (
-            "WITH answer(event_key) AS (SELECT a.event_key FROM ledger JOIN ledger AS a ON a.room_key = ledger.room_key"
-            f" AND a.reply_to = ledger.event AND a.reply_to <> '' WHERE {where}{named}),"
-            " reply(event_key) AS (SELECT event_key FROM answer UNION SELECT e.event_key FROM answer JOIN ledger AS o"
-            " USING (event_key) JOIN ledger AS e ON e.room_key = o.room_key AND e.family = o.event)"
-            f" SELECT event_key FROM reply JOIN ledger USING (event_key) WHERE ({where}) IS NOT TRUE"
+            f"WITH answer(event_key) AS ({answer}),"
+            " reply(event_key) AS (SELECT event_key FROM answer UNION SELECT e.event_key FROM answer CROSS JOIN ledger"
+            " AS o USING (event_key) CROSS JOIN ledger AS e ON e.room_key = o.room_key AND e.family = o.event)"
+            f" SELECT event_key FROM reply CROSS JOIN ledger USING (event_key) WHERE ({where}) IS NOT TRUE"
         )
 
 
@@ -146,10 +151,10 @@ async def matched(connection: aiosqlite.Connection, conditions: Conditions) -> M
     rows = list(
         await connection.execute_fetchall(
             f"WITH named(event_key) AS MATERIALIZED (SELECT event_key FROM ledger WHERE {where}),"
-            " gone(event_key) AS (SELECT event_key FROM named UNION SELECT e.event_key FROM named JOIN ledger AS o"
-            " USING (event_key) JOIN ledger AS e ON e.room_key = o.room_key AND e.family = o.event)"
+            " gone(event_key) AS (SELECT event_key FROM named UNION SELECT e.event_key FROM named CROSS JOIN ledger"
+            " AS o USING (event_key) CROSS JOIN ledger AS e ON e.room_key = o.room_key AND e.family = o.event)"
             " SELECT count(*), count(DISTINCT room_key), count(DISTINCT window_key), min(sent_ms), max(sent_ms)"
-            " FROM gone JOIN ledger USING (event_key)",
+            " FROM gone CROSS JOIN ledger USING (event_key)",
             values,
         )
     )
