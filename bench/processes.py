@@ -8,7 +8,7 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sources.measuring.memory import memory_of
@@ -24,8 +24,10 @@ class Finished:
     output: str
 
 
-def run_alone(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> Finished:
-    """Run to the end. `output` is standard output; a command that fails ends the bench with what it complained of."""
+def run_alone(
+    command: Sequence[str], *, environment: Mapping[str, str] | None = None, accepted: Collection[int] = (0,)
+) -> Finished:
+    """Run to the end. `output` is standard output; any other exit ends the bench with what the command complained of."""
     start = time.perf_counter()
     before = os.times()
     with (
@@ -42,7 +44,7 @@ def run_alone(command: Sequence[str], *, environment: Mapping[str, str] | None =
         after = os.times()
         said.seek(0)
         output = said.read()
-        if process.returncode:
+        if process.returncode not in accepted:
             complaints.seek(0)
             raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output}{complaints.read()}")
     cpu = after.children_user - before.children_user + after.children_system - before.children_system
