@@ -27,7 +27,7 @@ class Finished:
 def run_alone(
     command: Sequence[str], *, environment: Mapping[str, str] | None = None, accepted: Collection[int] = (0,)
 ) -> Finished:
-    """Run to the end. `output` is standard output; any other exit ends the bench with what the command complained of."""
+    """Run to the end. Another exit than those accepted ends the bench with what the command complained of."""
     start = time.perf_counter()
     before = os.times()
     with (
