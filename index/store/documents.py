@@ -1,7 +1,7 @@
 """Documents and chunks in and out of the tables. Every function runs inside `Store.transaction`.
 
 A chunk whose digest did not change is not touched, so its postings and vectors stay as they are; of a changed one, the
-parts whose embedded text is the same keep their vectors.
+parts whose embedded text is the same keep their vectors. A document is written in one visit to the connection's thread.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,6 +12,7 @@ from json import dumps
 import aiosqlite
 
 from index.model import Chunk, ChunkId, Document, DocumentId, SourceId, Span
+from index.store.driver import Connection, File
 from index.text.parts import embedding_text
 from index.text.searchable import Searchable, embedded_title
 
@@ -43,14 +44,20 @@ class Written:
 
 
 async def put(
-    connection: aiosqlite.Connection, source_key: int, document: Document, indexed: Sequence[Searchable], *, salt: str
+    connection: File, source_key: int, document: Document, indexed: Sequence[Searchable], *, salt: str
 ) -> Written:
     """Make the stored document equal to this one. `salt` names what text and keys were made with."""
-    document_key, has_chunks = await _put_document(connection, source_key, document)
-    stored = await _stored(connection, document_key) if has_chunks else {}
+    return await connection.run(lambda bare: _put(bare, source_key, document, indexed, salt))
+
+
+def _put(
+    connection: Connection, source_key: int, document: Document, indexed: Sequence[Searchable], salt: str
+) -> Written:
+    document_key, has_chunks = _put_document(connection, source_key, document)
+    stored = _stored(connection, document_key) if has_chunks else {}
     wanted = {item.chunk.id: item for item in indexed}
     gone = [key for identity, (key, _) in stored.items() if identity not in wanted]
-    await remove_chunks(connection, gone)
+    _remove_chunks(connection, gone)
     fresh: list[tuple[Searchable, bytes]] = []
     changed = 0
     for item in indexed:
@@ -59,25 +66,23 @@ async def put(
         if known is None:
             fresh.append((item, digest))
         elif known[1] != digest:
-            await _update(connection, known[0], document, item, digest)
+            _update(connection, known[0], document, item, digest)
             changed += 1
         else:
-            await _move(connection, known[0], item.chunk)
-    await _insert(connection, source_key, document_key, document, fresh)
+            _move(connection, known[0], item.chunk)
+    _insert(connection, source_key, document_key, document, fresh)
     return Written(len(fresh), changed, len(gone))
 
 
-async def _stored(connection: aiosqlite.Connection, document_key: int) -> dict[ChunkId, tuple[int, bytes]]:
+def _stored(connection: Connection, document_key: int) -> dict[ChunkId, tuple[int, bytes]]:
     """Keys and digests of a document's chunks."""
-    rows = await connection.execute_fetchall(
-        "SELECT id, chunk_key, digest FROM chunk WHERE document_key = ?", (document_key,)
-    )
+    rows = connection.execute("SELECT id, chunk_key, digest FROM chunk WHERE document_key = ?", (document_key,))
     return {ChunkId(row[0]): (int(row[1]), bytes(row[2])) for row in rows}
 
 
-async def _put_document(connection: aiosqlite.Connection, source_key: int, document: Document) -> tuple[int, bool]:
+def _put_document(connection: Connection, source_key: int, document: Document) -> tuple[int, bool]:
     """The document's key, and whether it has chunks already."""
-    rows = await connection.execute_fetchall(
+    rows = connection.execute(
         "INSERT INTO document(id, source_key, kind, title, path, room, revision, first_ms, last_ms, has_link, payload)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET kind = excluded.kind,"
         " title = excluded.title, path = excluded.path, room = excluded.room, revision = excluded.revision,"
@@ -99,17 +104,17 @@ async def _put_document(connection: aiosqlite.Connection, source_key: int, docum
             dumps(dict(document.payload), ensure_ascii=False),
         ),
     )
-    key, has_chunks, has_labels = (int(value) for value in next(iter(rows)))
+    [(key, has_chunks, has_labels)] = rows.fetchall()
     if has_labels:
-        await connection.execute("DELETE FROM document_label WHERE document_key = ?", (key,))
+        connection.execute("DELETE FROM document_label WHERE document_key = ?", (key,))
     labels = [
         (key, LABEL_NAMES[name], value.casefold()) for name in LABELS for value in _values(document.payload.get(name))
     ]
     if labels:
-        await connection.executemany(
+        connection.executemany(
             "INSERT OR IGNORE INTO document_label(document_key, name, value) VALUES (?, ?, ?)", labels
         )
-    return key, bool(has_chunks)
+    return int(key), bool(has_chunks)
 
 
 def _values(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
@@ -118,14 +123,11 @@ def _values(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
 
 
-async def _first_chunk_key(connection: aiosqlite.Connection, source_key: int, wanted: int) -> int:
+def _first_chunk_key(connection: Connection, source_key: int, wanted: int) -> int:
     """The lowest of so many keys, one after the other, that no chunk ever had."""
-    rows = list(
-        await connection.execute_fetchall(
-            "UPDATE source SET next_chunk = next_chunk + ? WHERE source_key = ? RETURNING next_chunk",
-            (wanted, source_key),
-        )
-    )
+    rows = connection.execute(
+        "UPDATE source SET next_chunk = next_chunk + ? WHERE source_key = ? RETURNING next_chunk", (wanted, source_key)
+    ).fetchall()
     if not rows:
         raise AssertionError("documents are put into registered sources only")
     return (source_key << 32) | (int(rows[0][0]) - wanted + 1)
@@ -151,8 +153,8 @@ def _columns(item: Searchable, digest: bytes) -> tuple[object, ...]:
     )
 
 
-async def _insert(
-    connection: aiosqlite.Connection,
+def _insert(
+    connection: Connection,
     source_key: int,
     document_key: int,
     document: Document,
@@ -161,15 +163,15 @@ async def _insert(
     """Chunks with their digests, all in one go: each call to the connection's thread costs as much as a row."""
     if not fresh:
         return
-    first = await _first_chunk_key(connection, source_key, len(fresh))
+    first = _first_chunk_key(connection, source_key, len(fresh))
     keyed = [(key, item, digest) for key, (item, digest) in enumerate(fresh, start=first)]
-    await connection.executemany(
+    connection.executemany(
         "INSERT INTO chunk(chunk_key, id, document_key, ordinal, size, title, body, keys, heading, section, paragraph,"
         " first_line, last_line, flags, messages, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [(key, item.chunk.id, document_key, *_columns(item, digest)) for key, item, digest in keyed],
     )
-    await _put_senders(connection, [(key, item.chunk) for key, item, _ in keyed])
-    await connection.executemany(
+    _put_senders(connection, [(key, item.chunk) for key, item, _ in keyed])
+    connection.executemany(
         "INSERT INTO part(chunk_key, ordinal, first, past, digest) VALUES (?, ?, ?, ?, ?)",
         [
             (key, number, span.start, span.end, part_digest)
@@ -179,50 +181,46 @@ async def _insert(
     )
 
 
-async def _update(
-    connection: aiosqlite.Connection, key: int, document: Document, item: Searchable, digest: bytes
-) -> None:
-    await connection.execute(
+def _update(connection: Connection, key: int, document: Document, item: Searchable, digest: bytes) -> None:
+    connection.execute(
         "UPDATE chunk SET ordinal = ?, size = ?, title = ?, body = ?, keys = ?, heading = ?, section = ?,"
         " paragraph = ?, first_line = ?, last_line = ?, flags = ?, messages = ?, digest = ? WHERE chunk_key = ?",
         (*_columns(item, digest), key),
     )
-    await connection.execute("DELETE FROM chunk_sender WHERE chunk_key = ?", (key,))
-    await _put_senders(connection, [(key, item.chunk)])
+    connection.execute("DELETE FROM chunk_sender WHERE chunk_key = ?", (key,))
+    _put_senders(connection, [(key, item.chunk)])
     spare: dict[bytes, list[int]] = {}
-    for part_key, part_digest in await connection.execute_fetchall(
+    for part_key, part_digest in connection.execute(
         "SELECT part_key, digest FROM part WHERE chunk_key = ? ORDER BY ordinal DESC", (key,)
     ):
         spare.setdefault(bytes(part_digest), []).append(int(part_key))
     fresh = []
     for number, (span, part_digest) in enumerate(_parts(document, item)):
         if same := spare.get(part_digest):
-            await connection.execute(
+            connection.execute(
                 "UPDATE part SET ordinal = ?, first = ?, past = ? WHERE part_key = ?",
                 (number, span.start, span.end, same.pop()),
             )
         else:
             fresh.append((key, number, span.start, span.end, part_digest))
-    await _remove_parts(connection, [part for parts in spare.values() for part in parts])
-    await connection.executemany(
-        "INSERT INTO part(chunk_key, ordinal, first, past, digest) VALUES (?, ?, ?, ?, ?)", fresh
-    )
+    _remove_parts(connection, [part for parts in spare.values() for part in parts])
+    connection.executemany("INSERT INTO part(chunk_key, ordinal, first, past, digest) VALUES (?, ?, ?, ?, ?)", fresh)
 
 
-async def _move(connection: aiosqlite.Connection, key: int, chunk: Chunk) -> None:
+def _move(connection: Connection, key: int, chunk: Chunk) -> None:
     """An edit above it moves a chunk without changing it."""
     first_line, last_line = chunk.lines or (None, None)
-    await connection.execute(
+    connection.execute(
         "UPDATE chunk SET ordinal = ?1, first_line = ?2, last_line = ?3 WHERE chunk_key = ?4"
         " AND (ordinal, first_line, last_line) IS NOT (?1, ?2, ?3)",
         (chunk.ordinal, first_line, last_line, key),
     )
 
 
-async def _put_senders(connection: aiosqlite.Connection, chunks: Sequence[tuple[int, Chunk]]) -> None:
+def _put_senders(connection: Connection, chunks: Sequence[tuple[int, Chunk]]) -> None:
     rows = [(sender, key) for key, chunk in chunks for sender in sorted({message.sender for message in chunk.messages})]
     if rows:
-        await connection.executemany("INSERT INTO chunk_sender(sender, chunk_key) VALUES (?, ?)", rows)
+        connection.executemany("INSERT INTO chunk_sender(sender, chunk_key) VALUES (?, ?)", rows)
 
 
 def _parts(document: Document, item: Searchable) -> list[tuple[Span, bytes]]:
@@ -258,42 +256,46 @@ def _hash(*texts: str) -> bytes:
     return digest.digest()
 
 
-async def remove(connection: aiosqlite.Connection, documents: Iterable[DocumentId]) -> Written:
+async def remove(connection: File, documents: Iterable[DocumentId]) -> Written:
     """Forget the named documents with their chunks, postings and vectors. Safe to repeat.
 
     Cheaper for many at once, since each statement makes the full-text indexes write out what they have.
     """
-    keys = await _keys(connection, "SELECT document_key FROM document WHERE id IN", list(documents))
-    chunks = await _keys(connection, "SELECT chunk_key FROM chunk WHERE document_key IN", keys)
-    await remove_chunks(connection, chunks)
+    return await connection.run(lambda bare: _remove(bare, documents))
+
+
+def _remove(connection: Connection, documents: Iterable[DocumentId]) -> Written:
+    keys = _keys(connection, "SELECT document_key FROM document WHERE id IN", list(documents))
+    chunks = _keys(connection, "SELECT chunk_key FROM chunk WHERE document_key IN", keys)
+    _remove_chunks(connection, chunks)
     for table in ("document_label", "document"):
-        await connection.execute(f"DELETE FROM {table} WHERE document_key IN {_THESE}", (dumps(keys),))
+        connection.execute(f"DELETE FROM {table} WHERE document_key IN {_THESE}", (dumps(keys),))
     return Written(chunks_removed=len(chunks), documents_removed=len(keys))
 
 
 _THESE = "(SELECT value FROM json_each(?))"
 
 
-async def _keys(connection: aiosqlite.Connection, question: str, values: Sequence[object]) -> list[int]:
-    return [int(row[0]) for row in await connection.execute_fetchall(f"{question} {_THESE}", (dumps(values),))]
+def _keys(connection: Connection, question: str, values: Sequence[object]) -> list[int]:
+    return [int(row[0]) for row in connection.execute(f"{question} {_THESE}", (dumps(values),))]
 
 
-async def remove_chunks(connection: aiosqlite.Connection, keys: Sequence[int]) -> None:
+def _remove_chunks(connection: Connection, keys: Sequence[int]) -> None:
     if not keys:
         return
-    await _remove_parts(connection, await _keys(connection, "SELECT part_key FROM part WHERE chunk_key IN", keys))
+    _remove_parts(connection, _keys(connection, "SELECT part_key FROM part WHERE chunk_key IN", keys))
     for table in ("chunk_sender", "chunk"):
-        await connection.execute(f"DELETE FROM {table} WHERE chunk_key IN {_THESE}", (dumps(keys),))
+        connection.execute(f"DELETE FROM {table} WHERE chunk_key IN {_THESE}", (dumps(keys),))
 
 
-async def _remove_parts(connection: aiosqlite.Connection, parts: Sequence[int]) -> None:
+def _remove_parts(connection: Connection, parts: Sequence[int]) -> None:
     if not parts:
         return
-    await connection.execute(
+    connection.execute(
         f"DELETE FROM vector WHERE (cell, part_key) IN (SELECT cell, part_key FROM part WHERE part_key IN {_THESE})",
         (dumps(parts),),
     )
-    await connection.execute(f"DELETE FROM part WHERE part_key IN {_THESE}", (dumps(parts),))
+    connection.execute(f"DELETE FROM part WHERE part_key IN {_THESE}", (dumps(parts),))
 
 
 async def revisions(connection: aiosqlite.Connection, source: SourceId) -> dict[str, str]:

@@ -13,6 +13,7 @@ Format: comments at the head of fts5_index.c, versions 4 and 5 (the latter: with
 
 import re
 from collections.abc import Iterable, Sequence
+from json import dumps
 from typing import Final
 
 import aiosqlite
@@ -21,6 +22,7 @@ from index.store.fulltext import TABLES, rewrite
 
 _VERSIONS: Final = frozenset({4, 5})
 _SEGMENT_BITS: Final = 37  # a page's id is the segment's, shifted, plus the page's number
+_AT_ONCE: Final = 250  # pages in memory
 _Separator = tuple[int, bytes, int]  # segment, the byte for the index with the beginning of a term, page
 _TOKENIZER: Final = re.compile(r"tokenize='([^']*)'")
 
@@ -46,25 +48,35 @@ async def _mend(connection: aiosqlite.Connection, table: str, texts: Sequence[st
     """None: the index is not as expected."""
     chosen = await _all(connection, table) if texts is None else await _before(connection, table, texts)
     mended = 0
-    for segment, separator, page in chosen:
-        block = list(
-            await connection.execute_fetchall(
-                f"SELECT block FROM {table}_data WHERE id = ?", ((segment << _SEGMENT_BITS) + page,)
-            )
-        )
-        if not block:  # it was merged into another segment, and FTS5 passes its separator over until all of them are
-            await connection.execute(f"DELETE FROM {table}_idx WHERE segid = ? AND term = ?", (segment, separator))
-            mended += 1
-            continue
-        first = first_term(bytes(block[0][0]))
-        if first is None or first < separator:
-            return None
-        if not first.startswith(separator):
-            await connection.execute(
-                f"UPDATE {table}_idx SET term = ? WHERE segid = ? AND term = ?", (first, segment, separator)
-            )
-            mended += 1
+    for start in range(0, len(chosen), _AT_ONCE):
+        some = chosen[start : start + _AT_ONCE]
+        blocks = await _blocks(connection, table, some)
+        for segment, separator, page in some:
+            block = blocks.get((segment << _SEGMENT_BITS) + page)
+            if (
+                block is None
+            ):  # it was merged into another segment; FTS5 passes its separator over until all of them are
+                await connection.execute(f"DELETE FROM {table}_idx WHERE segid = ? AND term = ?", (segment, separator))
+                mended += 1
+                continue
+            first = first_term(block)
+            if first is None or first < separator:
+                return None
+            if not first.startswith(separator):
+                await connection.execute(
+                    f"UPDATE {table}_idx SET term = ? WHERE segid = ? AND term = ?", (first, segment, separator)
+                )
+                mended += 1
     return mended
+
+
+async def _blocks(connection: aiosqlite.Connection, table: str, some: Sequence[_Separator]) -> dict[int, bytes]:
+    """The pages of these separators, by their ids; one that is gone is left out."""
+    ids = dumps([(segment << _SEGMENT_BITS) + page for segment, _, page in some])
+    rows = await connection.execute_fetchall(
+        f"SELECT id, block FROM {table}_data WHERE id IN (SELECT value FROM json_each(?))", (ids,)
+    )
+    return {int(row[0]): bytes(row[1]) for row in rows}
 
 
 async def _all(connection: aiosqlite.Connection, table: str) -> list[_Separator]:
