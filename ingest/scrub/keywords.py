@@ -15,6 +15,9 @@ WHOLE: Final = STEM_WORDS - STEMS
 ESCAPED: Final = re.compile(r"(?:\\[nrtu]|%[0-9a-f]{2}|\\x[0-9a-f]{2})$")
 NAME_SIGNS: Final = ("_", "-", "$", ".")
 ARMOUR: Final = "-----"
+KEY_LINE: Final = re.compile(r"key[ \t]{0,8}=[ \t]{0,8}[A-Za-z0-9+/=_\-]{24,}+[ \t\r]{0,8}(?:\n|$)")
+"""A line of a configuration file and nothing else on it."""
+LINE_START: Final = re.compile(r"(?:^|\n)[ \t]{0,15}$")
 SPACES: Final = re.compile("[ \u00a0-]")
 WORD: Final = re.compile(r"[^\W_][\w'’/]{0,24}")
 WORDS_BEFORE: Final = 3
@@ -121,6 +124,8 @@ def slot_here(name: str, text: str, start: int) -> Slot | None:
     slot = slot_of(name)
     if not is_bare(name):
         return slot
+    if name == "key" and KEY_LINE.match(text, start) and LINE_START.search(text, max(0, start - 16), start):
+        return Slot.KEY
     qualifiers = " ".join(word for word in words_before(text, start).split() if word.lower() not in FUNCTION_WORDS)
     if not qualifiers:
         return slot

@@ -35,6 +35,8 @@ class Slot(IntEnum):
     KEY = 4  # drawn, and many keys are public
 
 
+EXACT: Final = dict.fromkeys(("validationKey", "decryptionKey", "validation_key", "decryption_key"), Slot.KEY)
+"""What checks or opens with these also signs and closes."""
 PART: Final = re.compile(r"[A-Z]+(?![a-zà-ž])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+|\d+")
 
 
@@ -48,6 +50,8 @@ def slot_of(name: str) -> Slot | None:
 
     `name` may be several words: "API key", "clave de API", "db_password".
     """
+    if name in EXACT:
+        return EXACT[name]
     parts = [part.lower() for part in cut_name(name)]
     while parts and (parts[-1].isdigit() or parts[-1] in TRAILING):
         parts.pop()

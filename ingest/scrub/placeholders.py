@@ -10,16 +10,20 @@ from itertools import pairwise
 from typing import Final
 
 from ingest.scrub.literals import Literals
+from ingest.scrub.shapes import is_wordy
 
 OPEN_MARK: Final = "‹redacted:"
 MARKER: Final = re.compile(r"‹redacted:[a-z0-9-]{1,60}›")
 
 MASK_SIGNS: Final = "*xX•●·∙█▪.…_#?-= "
-MASKS: Final = ("***", "xxxx", "...", "…", "####", "____", "0" * 12, "%2a%2a")
+MASKS: Final = ("***", "...", "…", "####", "____", "0" * 12, "%2a%2a")
+CROSSES: Final = re.compile("xxxx+")
+LONG_CROSS: Final = 6
+"""Chance draws four x in a row now and then, but not so many."""
 DOTTED: Final = re.compile("[•●█]{2}")
 SIGN_REFERENCE: Final = re.compile(
     r"""
-      [$%@#]?\{ | \{\{ | \$\( | \$\[ | <% | %\( | %\w+% $ | %[sdqvr]\b | %$
+      [$%@#]?\{ | \{\{ | \$\( | \$\[ | <% | %\( | %\w+% $ | %[sdqvr]\b(?![^%]{10}) | %$
     | \$[A-Za-z_][\w:]*\W*$ | \$\$?[A-Za-z_]\w*(?:->|::|\[|\.) | \$env: | \$[0-9@*?]$
     | [<\[(](?:your|my|the|some|insert|enter|put|paste|add|replace|set)[ _\-] | [<\[(].*[>\])]$ | <(?!\S*[0-9]\S*$) | &lt;
     | \.{0,2}/(?:[A-Za-z.~_-][\w.~@-]{0,40}/){1,12} | \.{1,2}/ | ~/ | ~$
@@ -35,7 +39,11 @@ WORD_REFERENCE: Final = re.compile(
 CALL: Final = re.compile(
     r"(?:await |new |async )?[A-Za-z_$][\w$]*(?:(?:\.|\?\.|::|->)[A-Za-z_$][\w$]*)*!?(?:\(|\[(?![^\]]*\d{3}))"
 )
-ATTRIBUTE: Final = re.compile(r"[A-Za-z_$][A-Za-z_$]*\d?(?:(?:\.|\?\.|::|->)[A-Za-z_$][A-Za-z_$]*\d?)+(?:\(.*)?")
+NAME: Final = r"[_$]{0,2}(?:[a-z_$]+|[A-Z_]+|[A-Z]{0,4}[a-z_]+(?:[A-Z]{1,4}[a-z_]+){0,6}[A-Z]{0,2})\d?"
+ATTRIBUTE: Final = re.compile(rf"{NAME}(?:(?:\.|\?\.|::|->){NAME})++(?:\(.*)?")
+BASE64: Final = re.compile(r"[A-Za-z0-9+/]{20,}={0,2}")
+DIGIT: Final = re.compile("[0-9]")
+INNER_DIGIT: Final = re.compile("[0-9][A-Za-z+]")
 FILE_NAME: Final = re.compile(
     r"[\w@./~-]*\.(?:pem|key|crt|cer|p12|pfx|jks|json|ya?ml|toml|ini|cfg|conf|txt|env|py|js|ts|rb|go|sh|php|md|html?|asc|gpg|kdbx?|pub|csv|log|xml|sql|db|exe|zip|gz|so|java|class|svc|local|com|org|net)",
     re.I,
@@ -130,7 +138,19 @@ def is_mask(value: str) -> bool:
     for mask in MASKS:  # a pattern of them all is ten times slower
         if mask in low:
             return True
+    if "xxxx" in low and (max(map(len, CROSSES.findall(low))) >= LONG_CROSS or not is_mixed(value)):
+        return True
     return not low.isascii() and bool(DOTTED.search(low))
+
+
+def is_mixed(value: str) -> bool:
+    """Long, with digits among letters of both cases, or among letters that no word has: as a machine draws it."""
+    distinct = len(set(value))
+    if len(value) < 16 or distinct < 10 or is_wordy(value):
+        return False
+    if value.lower() != value != value.upper():
+        return distinct >= 14 or bool(DIGIT.search(value))
+    return distinct >= 12 and bool(THREE_DIGITS.search(value))
 
 
 def is_dummy(value: str, low: str) -> bool:
@@ -151,7 +171,20 @@ def is_dummy(value: str, low: str) -> bool:
     return has_word and length >= 0.6 * len(value)
 
 
+def is_drawn_with_slashes(value: str) -> bool:
+    """Base64 that begins with a slash: a part of it that no folder is called, with both cases and a digit inside."""
+    if not BASE64.fullmatch(value) or not is_mixed(value):
+        return False
+    return any(
+        part.lower() != part != part.upper()
+        and ((len(part) >= 8 and INNER_DIGIT.search(part)) or (len(part) >= 14 and not is_wordy(part)))
+        for part in value.split("/")
+    )
+
+
 def is_reference(value: str) -> bool:
+    if value[0] == "/" and is_drawn_with_slashes(value):
+        return False
     pattern = WORD_REFERENCE if value[0].isalnum() else SIGN_REFERENCE
     return bool(pattern.match(value)) or ("." in value and bool(FILE_NAME.fullmatch(value)))
 

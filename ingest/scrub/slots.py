@@ -20,7 +20,7 @@ INSIDE: Final = {
 }
 """What may stand between quotes, by what closes them: no line end, and no marker."""
 OPEN: Final = re.compile(
-    r"(?P<esc>\\{1,4}[\"'])|(?P<ent>&(?:quot|apos|\#0?3[49]|\#x2[27]|ldquo|bdquo|lsquo);)|(?P<triple>\"\"\"|''')|(?:(?:[bruf]{1,2}|@|\$|L|N)(?=[\"']))?(?P<q>[\"'`„“”«»‚‘’「『《])|(?P<star>\*{1,3}(?=[^\s*])|_{1,2}(?=[^\s_][^\s]*_)|<(?:code|b|strong|kbd|tt|em|i|pre|td|string|span)>|\|\|)",
+    r"(?P<esc>\\{1,4}[\"'])|(?P<ent>&(?:quot|apos|\#0?3[49]|\#x2[27]|ldquo|bdquo|lsquo);)|(?P<triple>\"\"\"|''')|(?:(?:[bruf]{1,2}|@|\$|L|N)(?=[\"']))?(?P<q>[\"'`„“”«»‚‘’「『《])|(?P<star>\*{1,3}(?=[^\s*])|_{1,2}(?=[^\s_][^\s]*_(?!\w))|<(?:code|b|strong|kbd|tt|em|i|pre|td|string|span)>|\|\|)",
     re.I,
 )
 YAML_TAG: Final = re.compile(r"!!?[a-z]{1,10} (?=\S)")
@@ -125,8 +125,8 @@ def whole(value: Value, text: str, slot: Slot) -> tuple[int, int]:
 
 def emphasised(text: str, at: int, mark: str) -> Value | None:
     value = bare_value(text, at)
-    if value and (cut := value.text.find(mark)) > 0:
-        end = value.start + cut
+    if value and (closed := re.search(rf"(?<!^){re.escape(mark)}(?!\w)", value.text)):
+        end = value.start + closed.start()
         return value_at(text, value.start, end, end + len(mark), quoted=False)
     return value
 
@@ -161,6 +161,8 @@ def bare_value(text: str, at: int) -> Value | None:
 
 
 LETTERED: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+){3,9}")
+THREE_WORDS: Final = re.compile(r"[a-z]{3,10}(?:-[a-z]{3,10}){2}")
+PHRASES: Final = ("passphrase", "psk", "PASSPHRASE", "PSK", "PASSWORD")
 PHRASE: Final = re.compile(r"[a-zà-ž]{3,10}(?: [a-zà-ž]{3,10}){3,11}")
 FUNCTION_WORDS: Final = frozenset(
     "the and for with not you your are was this that from have has will must can should when where then here them they see ask use set".split()
@@ -175,7 +177,7 @@ HASH_HEADS: Final = frozenset("${sSmMhHbBpPaAeEvV!")
 PUBLIC_HEADS: Final = frozenset("sSeanxyzpAM$!@#mt")
 PUBLIC_VALUE: Final = re.compile(
     r"(?:ssh-(?:rsa|ed25519|dss)|ecdsa-|sk-ssh-|age1|npub1|xpub|ypub|zpub|pk_(?:live|test)_|pk\.eyJ|AAAAB3Nza|AAAAC3Nza|AAAAE2Vj|MIGf|MIIBIjAN|MFkwEwYH|MCowBQYDK2V|\$[A-Za-z0-9_\-]{43}$|"
-    r"[!@#][A-Za-z0-9._=/\-]{1,60}:[a-z0-9.\-]{3,80}$|mxc:|S-1-\d|s\d{1,12}_\d|t\d{1,8}-\d{2,12}_)"
+    r"[!@#][A-Za-z0-9._=/\-]{1,60}:[a-z0-9.\-]{3,80}$|mxc:|S-1-\d|Ag[AB][A-Za-z0-9+/]{100}|s\d{1,12}_\d|t\d{1,8}-\d{2,12}_)"
 )
 IDENTIFIER: Final = re.compile(r"[A-Za-z_]+\d?")
 VARIABLE: Final = re.compile(
@@ -183,6 +185,15 @@ VARIABLE: Final = re.compile(
 )
 NESTED: Final = re.compile(r"([A-Za-z_][\w.\-]{1,40}+)[=:]")
 TOKENISH: Final = re.compile(r"[\w.+/=~\-:|!$%*^@#&?,]+")
+
+
+def is_nested(text: str) -> bool:
+    """`user=admin`: a name with a value of its own, not what was drawn with such a sign in it."""
+    nested = NESTED.match(text)
+    return nested is not None and (
+        len(nested[1]) >= 3
+        and all(VARIABLE.fullmatch(part) or part.isupper() for part in re.split(r"[.\-]", nested[1]))
+    )
 
 
 def is_credential(slot: Slot, value: Value, *, name: str, sign: str) -> bool:
@@ -253,7 +264,7 @@ def is_password(value: Value, name: str, sign: str) -> bool:
         return False
     if looks_chosen(text, 5 if sign in "=:" else 6):
         return not is_reference_name(text) and not (sign not in "=:" and is_slug(text) and not text[-1].isdigit())
-    if LETTERED.fullmatch(text):
+    if LETTERED.fullmatch(text) or (sign == "=" and THREE_WORDS.fullmatch(text) and name.endswith(PHRASES)):
         return sign in "=:" and value.is_last and not any(len(part) < 3 for part in text.split("-"))
     if text.isdigit():
         return sign in "=:" and 6 <= len(text) <= 32 and name.lower() not in ("pass", "pw")

@@ -13,14 +13,14 @@ from ingest.scrub.keywords import KeyName
 from ingest.scrub.model import NOTHING, NameRule, Spans
 from ingest.scrub.names import Slot, slot_of
 from ingest.scrub.shapes import is_random, looks_chosen
-from ingest.scrub.slots import NESTED, VARIABLE, Value, is_credential, read_value, whole
+from ingest.scrub.slots import NESTED, VARIABLE, Value, bare_value, is_credential, read_value, whole
 
 CLOSERS: Final = r"(?:\\{0,4}[\"'`]|[\])}”»“’*_]{1,3}(?=[\s=:\"'`|>]|$)|&(?:quot|\#34|\#39|apos);|</(?:b|strong|code|em|td|th|label|dt|span|key|name|kbd|p)>){0,3}+"
 SIGN: Final = re.compile(
     rf"""
     (?:[ ]?[#№]?\d{{1,3}}(?=[ \t]{{0,3}}[:=|]))?(?P<close>{CLOSERS})[ \t\u00a0]{{0,40}}+
     (?:
-      (?P<annotated>:[ \t]{{0,4}}(?:[a-z_][\w.]{{0,24}}+(?:\[[\w., |]{{0,30}}\]|<[\w., ]{{0,30}}>)?(?:[ ]?\|[ ]?\w{{1,12}}){{0,2}}|&'?\w{{0,8}}[ ]?str)[ \t]{{0,4}}=(?![=>~]))
+      (?P<annotated>:[ \t]{{0,4}}(?:[a-z_][\w.]{{0,24}}+(?:\[[\w., |]{{0,30}}\]|<[\w., ]{{0,30}}>)?(?:[ ]?\|[ ]?\w{{1,12}}){{0,2}}|&'?\w{{0,8}}[ ]?str)(?:[ \t]{{1,4}}=(?![=>~])|=(?=["'`])))
     | (?P<equal>(?::=|\?=|\+=|<-|=>|==>|-?->|=(?![=>~])|[→⇒⟶＝])(?:[ \t]{{0,4}}\\?\r?\n)?)
     | (?P<colon>(?:::?|：)(?![:/]{{2}})(?:\*{{1,2}}(?=\s)|</(?:b|strong|em|i|td|th|label|span|dt|p|code)>|=)?(?P<down>[ \t]{{0,8}}(?:[|>][-+]?)?[ \t]{{0,8}}\r?\n[ \t>]{{1,24}}+(?![-\w.]{{1,40}}[:=]))?)
     | (?P<value>(?:value|content|data-value|default|val)[ \t]{{0,3}}=[ \t]{{0,3}}(?=["'&]))
@@ -42,6 +42,9 @@ SIGNS: Final = {
     "annotated": "=", "equal": "=", "colon": ":", "value": "=", "element": "=", "string": "=", "comma": ",", "env": ":", "block": "=", "pipe": "|", "paren": "(", "dash": "-",
     "blank": " ",
 }  # fmt: skip
+ODD_VALUE: Final = re.compile(r"=(?=[=~>][^\s=~>/])")
+"""`DB_PASSWORD==…`: what was drawn may begin with a sign that makes a comparison of it elsewhere."""
+FALLBACK: Final = re.compile(r"[\w.$\[\]()\"'?-]{3,100}+[ \t]{0,4}(?:\|\||\?\?|\?:|or(?=[ \t]))[ \t]{0,4}(?=[\"'])")
 PLAIN_TYPE: Final = re.compile(r"[ ](?:[057][ ](?=\S))?")
 """How Cisco's line says that a password follows as it is."""
 PROSE_NEXT: Final = re.compile(r"[ ](?=[^\W\d_]|[057][ ])(?!value|val|content|default)")
@@ -75,6 +78,9 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
     if PROSE_NEXT.match(text, end):
         value = read_value(text, PLAIN_TYPE.match(text, end).end())  # type: ignore[union-attr]  # a blank is there
         return blank_separated(key, value, text) if value else NOTHING
+    if name.isupper() and (odd := ODD_VALUE.match(text, end)):
+        value = bare_value(text, odd.end())
+        return (whole(value, text, slot),) if value and is_random(value.text, 10) else NOTHING
     sign_match = SIGN.match(low, end)
     if not sign_match:
         return NOTHING
@@ -106,11 +112,24 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
         sign = "="  # define('DB_PASSWORD', …), setenv("DB_PASSWORD", …)
     if sign == "(" and ("=" in value.text.rstrip("=") or VARIABLE.fullmatch(value.text)):
         return NOTHING  # arguments of a call
-    return (whole(value, text, slot),) if is_credential(slot, value, name=name, sign=sign) else NOTHING
+    if is_credential(slot, value, name=name, sign=sign):
+        return (whole(value, text, slot),)
+    return fallback(key, value, text) if sign == "=" and not value.quoted else NOTHING
+
+
+def fallback(key: KeyName, value: Value, text: str) -> Spans:
+    """`os.environ.get("X") or "…"`, `process.env.X || '…'`: what is taken where nothing was set."""
+    other = FALLBACK.match(text, value.start)
+    default = read_value(text, other.end()) if other else None
+    if default is None or not default.quoted or not is_credential(key.slot, default, name=key.name, sign="="):
+        return NOTHING
+    return (whole(default, text, key.slot),)
 
 
 def blank_separated(key: KeyName, value: Value, text: str) -> Spans:
     """`--token X`, `ENV API_KEY X`, `requirepass X`; elsewhere a blank is no sign, unless what follows was drawn."""
+    if is_name_at(text, value.start):
+        return NOTHING
     is_given = key.is_option or key.name.lower() in STANDING
     if not is_given and not value.quoted and value.text.isalpha():
         return NOTHING
@@ -154,6 +173,13 @@ RULES: Final[tuple[NameRule, ...]] = (
             "const apiKey: string = '⟦{alnum:32}⟧'",
             "--db-password ⟦{chosen}⟧ --port 1",
             "spring.datasource.password=⟦{chosen}⟧",
+            "const JWT_SECRET = process.env.JWT_SECRET || '⟦{hex:48}⟧'",
+            "SECRET=⟦/{b64:42}⟧",
+            "API_KEY=⟦{alnum:14}xXxX{alnum:14}⟧",
+            "DB_PASSWORD=⟦={alnum:16}⟧",
+            "password: ⟦{alnum:9}={alnum:8}⟧",
+            "[api]\nkey = ⟦{alnum:32}⟧\n",
+            '<machineKey validationKey="⟦{HEX:64}⟧" decryption="AES" />',
         ),
         leaves=(
             "password=password",
@@ -178,6 +204,13 @@ RULES: Final[tuple[NameRule, ...]] = (
             'sender_key: "{b64:43}"',
             "password: ‹redacted:secret›",
             "PASS: 128 FAIL: 0",
+            "TLS_KEY=/etc/ssl/private/server2026.key",
+            "token = /Users/Jana/Documents/Projekt2026/token.txt",
+            "const SECRET = process.env.SECRET || ''",
+            "if PASSWORD==other:",
+            "API_KEY=xxxxxxxxxxxxxxxx",
+            "key = value",
+            'login(email: "jana@example.org", password: input)',
         ),
         worst="password=",
         find=assignment,

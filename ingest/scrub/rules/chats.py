@@ -21,6 +21,29 @@ def bot_token(match: re.Match[str], text: str) -> Spans:
     return ((bot.start(), match.end()),)
 
 
+WEBEX_HEAD: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{40,80}$")
+FIREBASE_HEAD: Final = re.compile(r"(?<![A-Za-z0-9_\-])AAAA[A-Za-z0-9_\-]{7}$")
+ABLY_ID: Final = re.compile(r"(?<![\w.\-/:@!#$+])[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{6}$")
+GHOST_ID: Final = re.compile(r"(?<![0-9A-Za-z:])[0-9a-f]{24}$")
+LONGEST_HEAD: Final = 84
+
+
+def marked_inside(match: re.Match[str], text: str) -> Spans | None:
+    pattern = WEBEX_HEAD if match[0][0] == "_" else FIREBASE_HEAD
+    head = pattern.search(text, max(0, match.start() - LONGEST_HEAD), match.start())
+    return ((head.start(), match.end()),) if head else None
+
+
+def with_id(match: re.Match[str], text: str) -> Spans | None:
+    value = match[0][1:]
+    pattern = GHOST_ID if len(value) == 64 else ABLY_ID
+    head = pattern.search(text, max(0, match.start() - LONGEST_HEAD), match.start())
+    if not head:
+        return None
+    good = is_random(value, 40) and is_random(head[0].replace(".", ""), 12)
+    return ((head.start(), match.end()),) if good else NOTHING
+
+
 RULES: Final[tuple[Rule, ...]] = (
     token(
         "slack-token",
@@ -115,6 +138,40 @@ RULES: Final[tuple[Rule, ...]] = (
         first="A",
         kind="social-token",
         validate=drawn(20),
+    ),
+    token(
+        "game-token",
+        "Keys of Riot Games and cookies of Roblox, which ask not to be shared.",
+        r"(?:RGAPI-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}|_\|WARNING:-DO-NOT-SHARE-THIS[A-Za-z0-9.\-]{0,140}\|_(?P<b>[A-F0-9]{60,}+))",
+        gate("rgapi- _|warning:-do-not-share"),
+        ("⟦RGAPI-{uuid}⟧", "⟦_|WARNING:-DO-NOT-SHARE-THIS.--Sharing-this-will-allow-someone-to-log-in.|_{HEX:200}⟧"),
+        ("RGAPI-... is how they begin", "WARNING: do not share this"),
+        kind="game-token",
+        worst="RGAPI-",
+        validate=not_placeholder,
+    ),
+    Rule(
+        name="token-with-mark-inside",
+        kind="service-token",
+        why="Webex and Firebase messaging: what marks them stands between two parts that were drawn.",
+        pattern=re.compile(r"_P(?:F84|0A1)_[0-9a-f\-]{36}|:APA91b[A-Za-z0-9_\-]{100,}+"),
+        gate=gate("_pf84_ _p0a1_ :apa91b"),
+        finds=("⟦{alnum:64}_PF84_{uuid}⟧", "fcm ⟦AAAA{url64:7}:APA91b{url64:134}⟧"),
+        leaves=("_PF84_ stands in the middle", "the mark is :APA91b"),
+        worst=":APA91b",
+        validate=marked_inside,
+        is_anchored=True,
+    ),
+    Rule(
+        name="token-with-colon-inside",
+        kind="service-token",
+        why="Keys of Ably and of Ghost: an id, a colon, and a secret of a fixed length.",
+        pattern=re.compile(r":(?:[A-Za-z0-9_\-]{43}(?![A-Za-z0-9_\-=])|[0-9a-f]{64}(?![0-9A-Za-z]))"),
+        gate=gate(":"),
+        finds=("⟦{alnum:6}.{alnum:6}:{url64:43}⟧", "ghost admin ⟦{hex:24}:{hex:64}⟧"),
+        leaves=("sha256:{hex:64}", "ed25519:{url64:43}", "image: nginx@sha256:{hex:64}", "readme.mdfile:{url64:43}"),
+        worst=":aaaaaaaaaa",
+        validate=with_id,
     ),
     token(
         "asana-token",

@@ -110,10 +110,12 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         name="azure-key",
         kind="azure-key",
-        why="Keys of storage accounts, service bus, functions and Cosmos carry a mark in fixed places.",
-        pattern=re.compile(r"(?:\+AStA|\+ASbA|AzSeA|AzFu[A-Za-z0-9]{2}|ACDbA)[A-Za-z0-9+/]{5,12}={0,2}"),
-        gate=gate("+asta +asba azsea azfu acdba"),
-        finds=("key1 ⟦{alnum:36}{b64:40}+AStA{b64:6}==⟧",),
+        why="Keys of storage accounts, service bus, functions, Cosmos and DevOps carry a mark in fixed places.",
+        pattern=re.compile(
+            r"(?:(?:\+AStA|\+ASbA|AzSeA|AzFu[A-Za-z0-9]{2}|ACDbA)[A-Za-z0-9+/]{5,12}={0,2}|AZDO[A-Za-z0-9]{4}(?![A-Za-z0-9]))"
+        ),
+        gate=gate("+asta +asba azsea azfu acdba azdo"),
+        finds=("key1 ⟦{alnum:36}{b64:40}+AStA{b64:6}==⟧", "pipeline ⟦{alnum:76}AZDO{alnum:4}⟧"),
         leaves=("the mark is +AStA",),
         worst="+AStAaaaaaa",
         validate=azure_key,
@@ -140,12 +142,12 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     token(
         "hosting-token",
-        "Fly, Render, Railway-like, Netlify, Vercel, Linode-like, Scaleway, Hetzner DNS, Supabase, PlanetScale, Neon, Cloudflare scoped, Doppler.",
+        "Fly, Render, Railway, Netlify, Vercel, Deno, Scaleway, Supabase, PlanetScale, Neon, Aiven, Atlas, Elastic, dbt, NetBird, Cloudflare, Doppler.",
         r"(?:fo1_|FlyV1 fm[12][a-z]?_|fm[12][ar]?_|rnd_|rlwy_|nf[pcou]_|vercel_|vc[piark]_|sbp_|sb_secret_|pscale_(?:tkn|pw|oauth)_|napi_|neon_|"
         r"cfat_|cfut_|cfk_|v1\.0-(?=[a-f0-9]{24}-)|dp\.(?:pt|st|sa|ct|scim|audit|said)\.(?:[a-z0-9_\-]{2,35}\.)?|SCW(?=[A-Z0-9]{17}\b)|"
-        r"exo_|EXO(?=[a-f0-9]{24})|ory_(?:at|rt|ac|st|pat)_|tfp_|upstash_|turso_|xata_|xau_|edb_|sbr_)(?P<b>[A-Za-z0-9_\-+/=,]{16,}+)",
+        r"AVNS_|mdb_sa_sk_|dbt[cu]_|essu_|ddp_|nbp_|exo_|EXO(?=[a-f0-9]{24})|ory_(?:at|rt|ac|st|pat)_|tfp_|upstash_|turso_|xata_|xau_|edb_|sbr_)(?P<b>[A-Za-z0-9_\-+/=,]{16,}+)",
         gate(
-            "fo1_ fm1 fm2 rnd_ rlwy_ nfp_ nfc_ nfo_ nfu_ vercel_ vcp_ vci_ vca_ vcr_ vck_ sbp_ sb_secret_ pscale_ napi_ neon_ cfat_ cfut_ cfk_ v1.0- "
+            "avns_ mdb_sa_sk_ dbtc_ dbtu_ essu_ ddp_ nbp_ fo1_ fm1 fm2 rnd_ rlwy_ nfp_ nfc_ nfo_ nfu_ vercel_ vcp_ vci_ vca_ vcr_ vck_ sbp_ sb_secret_ pscale_ napi_ neon_ cfat_ cfut_ cfk_ v1.0- "
             "dp.pt. dp.st. dp.sa. dp.ct. dp.scim. dp.audit. dp.said. scw exo ory_at_ ory_rt_ ory_ac_ ory_st_ ory_pat_ tfp_ upstash_ turso_ xata_ xau_ edb_ sbr_",
             "flyv1 fm",
         ),
@@ -155,6 +157,9 @@ RULES: Final[tuple[Rule, ...]] = (
             "⟦nfp_{alnum:36}⟧",
             "SUPABASE=⟦sbp_{hex:40}⟧",
             "db ⟦pscale_pw_{url64:43}⟧",
+            "mysql ⟦AVNS_{url64:19}⟧",
+            "⟦mdb_sa_sk_{url64:40}⟧",
+            "dbt ⟦dbtu_{url64:43}⟧",
         ),
         ("v1.0-rc.4 is out", "rnd_seed_from_the_environment", "sb_secret_key_rotation_is_documented"),
         worst="dp.pt.",

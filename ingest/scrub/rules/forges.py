@@ -6,7 +6,7 @@ from typing import Final
 
 from ingest.scrub.checksums import is_github_checked
 from ingest.scrub.model import Rule, gate
-from ingest.scrub.rules.shape import checked, drawn, token
+from ingest.scrub.rules.shape import checked, drawn, not_placeholder, token
 
 RULES: Final[tuple[Rule, ...]] = (
     token(
@@ -52,9 +52,9 @@ RULES: Final[tuple[Rule, ...]] = (
     token(
         "bitbucket-token",
         "App passwords and API tokens of Bitbucket and Atlassian.",
-        r"AT(?:BB|CTT3xFfGF0|ATT3xFfGF0|OATT3xFfGF0)(?P<b>[A-Za-z0-9_\-=]{20,400}+)",
-        gate("atbb atatt3xffgf0 atctt3xffgf0 atoatt3xffgf0"),
-        ("bitbucket: ⟦ATBB{alnum:32}⟧", "JIRA_TOKEN=⟦ATATT3xFfGF0{url64:170}⟧"),
+        r"(?:ATBB|ATCTT3xFfGF0|ATATT3xFfGF0|ATOATT3xFfGF0|BBDC-)(?P<b>[A-Za-z0-9_\-=]{20,400}+)",
+        gate("atbb atatt3xffgf0 atctt3xffgf0 atoatt3xffgf0 bbdc-"),
+        ("bitbucket: ⟦ATBB{alnum:32}⟧", "JIRA_TOKEN=⟦ATATT3xFfGF0{url64:170}⟧", "data center: ⟦BBDC-{alnum:44}⟧"),
         ("ATBB is how they begin",),
         worst="ATBB",
         validate=drawn(16),
@@ -104,6 +104,17 @@ RULES: Final[tuple[Rule, ...]] = (
         ("rubygems_version_requirement_met", "social engineering", "hex_digest_of_the_package_file"),
         worst="oy2",
         validate=drawn(20),
+    ),
+    token(
+        "dotted-token",
+        "YouTrack, Hub and Harness: a prefix and parts with full stops between them.",
+        r"(?:perm[:\-][A-Za-z0-9+/=]{4,200}\.[A-Za-z0-9+/=]{4,200}\.(?P<b>[A-Za-z0-9+/=]{24,}+)|[ps]at\.[A-Za-z0-9_\-]{22}\.[a-f0-9]{24}\.[A-Za-z0-9]{20})",
+        gate("perm: perm- pat. sat."),
+        ("YouTrack ⟦perm:{b64:12}=.{b64:20}==.{alnum:44}⟧", "⟦pat.{url64:22}.{hex:24}.{alnum:20}⟧"),
+        ("perm: read.write.execute", "format.pattern.pat.name"),
+        kind="service-token",
+        worst="perm:aaaa.",
+        validate=not_placeholder,
     ),
     token(
         "ci-token",

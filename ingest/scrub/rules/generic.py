@@ -106,7 +106,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="token",
         why="Services that nobody listed: a short prefix, an underscore, and 24 or more drawn characters outside a path.",
         pattern=re.compile(
-            r"[_\-](?P<b>[A-Za-z0-9]{24,}+)(?![\w\-/.]*\.(?:js|css|png|jpe?g|svg|webp|woff2?|map|html?|gif|mp4|pdf)\b)(?![/@:])"
+            r"[_\-](?P<b>[A-Za-z0-9]{24,}+)(?:[_\-](?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{3,}+)*+={0,2}(?![\w\-/.]*\.(?:js|css|png|jpe?g|svg|webp|woff2?|map|html?|gif|mp4|pdf)\b)(?![/@:])"
         ),
         gate=gate("_ -"),
         finds=("new: ⟦acme_{alnum:36}⟧", "TOKEN2 ⟦zzk_live_{alnum:32}⟧"),

@@ -10,7 +10,7 @@ from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.rules.prose import BLANKS, is_strong
 from ingest.scrub.shapes import looks_chosen
-from ingest.scrub.slots import NESTED, is_credential, read_value, whole
+from ingest.scrub.slots import is_credential, is_nested, read_value, whole
 
 LOGINS: Final = (
     r"creds?|credentials?|logins?|log-in|account|user(?:name)?(?:[ /]{1,3}(?:and|und|a|y|et)?[ ]?pass(?:word)?)?|přihlašovací údaje|přihlášení|přístup[y]?|údaje|login údaje|zugangsdaten|zugang|anmeldedaten|benutzer|"
@@ -22,7 +22,7 @@ def pair(match: re.Match[str], text: str) -> Spans:
     value = read_value(text, match.end())
     if (
         not value
-        or NESTED.match(value.text)
+        or is_nested(value.text)
         or (value.quoted and not looks_chosen(value.text))
         or is_placeholder(value.text)
     ):
@@ -41,7 +41,7 @@ def known_user(match: re.Match[str], text: str) -> Spans:
     if match.start() and (text[match.start() - 1].isalnum() or text[match.start() - 1] in "/.:@-=_"):
         return NOTHING
     value = read_value(text, match.end())
-    if not value or NESTED.match(value.text) or "/" in value.text or not is_strong(value.text):
+    if not value or is_nested(value.text) or "/" in value.text or not is_strong(value.text):
         return NOTHING
     if re.fullmatch(r"[\w.\-]+\.[A-Za-z]{1,6}", value.text) or not is_credential(
         Slot.PASSWORD, value, name="", sign="is"

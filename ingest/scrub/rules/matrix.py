@@ -86,7 +86,7 @@ RULES: Final[tuple[Rule, ...]] = (
             + r"ed25519[ \t]+(?P<id>a_[A-Za-z0-9]{1,16}|[A-Za-z0-9_]{1,10})[ \t]+(?P<s>[A-Za-z0-9+/]{43}=?)(?![A-Za-z0-9+/=])"
         ),
         gate=gate("", "ed25519 ", "ed25519\t"),
-        finds=("ed25519 a_{alnum:4} ⟦{b64:43}⟧", "`ed25519 auto ⟦{b64:43}⟧`"),
+        finds=("ed25519 a_{alnum:4} ⟦{b64:43}⟧", "ed25519 a_{alnum:4} ⟦/{b64:42}⟧", "`ed25519 auto ⟦{b64:43}⟧`"),
         leaves=("ed25519:JDJLTAQFEW {b64:43}", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{b64:43}"),
         worst="ed25519 a_",
         validate=signing_key,

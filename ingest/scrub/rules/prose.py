@@ -13,8 +13,8 @@ from ingest.scrub.keywords import KeyName
 from ingest.scrub.model import NOTHING, NameRule, Rule, Spans
 from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.shapes import INNER_SIGNS, is_random, is_technical, looks_chosen
-from ingest.scrub.slots import NESTED, Value, is_credential, read_value, whole
+from ingest.scrub.shapes import INNER_SIGNS, is_random, is_technical, is_wordy, looks_chosen
+from ingest.scrub.slots import Value, is_credential, is_nested, read_value, whole
 from ingest.scrub.words import any_of
 
 VERBS: Final = any_of(
@@ -102,7 +102,7 @@ def told_phrase(key: KeyName, text: str, low: str) -> Spans:
 
 def tells(key: KeyName, value: Value, *, is_sure: bool, says_is: bool) -> bool:
     """`is_sure`: nothing else can stand there. `says_is`: after such a verb a quoted plain word will do."""
-    if NESTED.match(value.text) or not is_credential(key.slot, value, name=key.name, sign="is"):
+    if is_nested(value.text) or not is_credential(key.slot, value, name=key.name, sign="is"):
         return False
     text = value.text
     if key.slot is not Slot.PASSWORD:
@@ -113,7 +113,9 @@ def tells(key: KeyName, value: Value, *, is_sure: bool, says_is: bool) -> bool:
     if any(c in text for c in "/{}()") or not (is_sure or is_strong(text) or is_random(text, 12)):
         return False
     numbered = NUMBERED.fullmatch(text)
-    return not numbered or text.count("-") >= 2 or len(numbered["digits"]) >= 3
+    if not numbered or text.count("-") >= 2 or len(numbered["digits"]) >= 3:
+        return True
+    return is_random(text, 12) and not is_wordy(text)
 
 
 PHRASE: Final = re.compile(
@@ -151,7 +153,7 @@ def adjacent(slot: Slot, end: int, text: str, *, is_verb: bool) -> Spans:
     value = read_value(text, gap.end())
     if (
         not value
-        or NESTED.match(value.text)
+        or is_nested(value.text)
         or "/" in value.text
         or "(" in value.text
         or not is_credential(slot, value, name="", sign="is")
@@ -164,6 +166,7 @@ def adjacent(slot: Slot, end: int, text: str, *, is_verb: bool) -> Spans:
     return (whole(value, text, slot),) if good else NOTHING
 
 
+ADDRESS: Final = re.compile(r"[\w.+\-]{1,64}@[\w\-]{1,63}(?:\.[\w\-]{1,63}){1,5}")
 BEFORE: Final = re.compile(
     r"(?:[ \t]{1,12}(?:is|was|as|for|to be|je|byl[oay]?|bude|jako|ist|war|als|es|era|como|para|est|comme|è|come|é|jest|jako|är|er|som|on|это|как|=|-|–|—)[ \t]{1,12}|,[ \t]{1,12}|[ \t]{1,12}\([ \t]{0,4})"
     r"(?:(?:the|a|my|our|your|its|that's|this is|new|root|admin|wifi|das|dein|unser|mein|el|la|le|su|tu|mi|o|a|to|moje|naše|tvoje|tam|tím|het|il|lo|mon|ton|notre|votre|meu|sua|мой|наш)[ \t]{1,12}){0,3}$"
@@ -189,7 +192,7 @@ def named_after(key: KeyName, text: str, low: str) -> Spans:
     raw = text[begin:end]
     stripped = raw.strip("\"'`“”„»«*_(),:")
     quoted = bool(raw) and raw[0] in "\"'`“„«*"
-    if not stripped or "/" in stripped or is_placeholder(stripped, quoted=quoted):
+    if not stripped or "/" in stripped or ADDRESS.fullmatch(stripped) or is_placeholder(stripped, quoted=quoted):
         return NOTHING
     begin += raw.index(stripped)
     value = Value(stripped, begin, begin + len(stripped), quoted, text, end)

@@ -59,6 +59,22 @@ SEED: Final = re.compile(
 )
 CONTEXT: Final = r"(?:2fa|two[- ]factor|(?<![a-z])(?:mfa|otp)|totp|authenticator|oathtool|google[ _-]?auth\w*|setup key|second factor|druhý faktor|dvoufaktor\w*|zwei-faktor\w*|doble factor|base32)"
 
+COMMON: Final = frozenset(
+    "must have more than with this that when what your from will then they were been only also just like need make sure each code word user name file here into over such some time used "
+    "uses does show open click next page mail real test four five words long".split()
+)
+
+
+def grouped(match: re.Match[str], text: str) -> Spans:
+    """Groups of four that are no words of a sentence."""
+    start, end = match.span("s")
+    words = re.split("[ -]", match.string[start:end])
+    if COMMON.intersection(words) or len(set(words)) < 3 or is_placeholder("".join(words), quoted=True):
+        return NOTHING
+    return ((start, end),)
+
+
+APPS: Final = ("app", "app specific", "app-specific", "application", "application-specific")
 BACKUPS: Final = (
     "recovery backup emergency scratch záložní obnovovací wiederherstellungs notfall récupération recuperación".split()
 )
@@ -124,6 +140,51 @@ RULES: Final[tuple[Rule, ...]] = (
         worst="seed: aaa ",
         validate=phrase,
         is_folded=True,
+    ),
+    Rule(
+        name="app-password",
+        kind="password",
+        why="Passwords that Google, WordPress and Apple draw for one program: groups of four.",
+        pattern=re.compile(
+            r"app(?:lication)?(?:[ \-]specific)?[ _\-]?(?:password|passwort|heslo)[^\n]{0,24}?(?<![a-z0-9])(?P<s>(?:[a-z0-9]{4}[ ]){3}(?:[a-z0-9]{4}[ ][a-z0-9]{4}[ ])?[a-z0-9]{4}|(?:[a-z]{4}-){3}[a-z]{4})(?![a-z0-9])"
+        ),
+        gate=gate(
+            "", *(f"{app}{gap}{word}" for app in APPS for gap in (" ", "_", "-", "") for word in ("passwor", "heslo"))
+        ),
+        finds=(
+            "app password: ⟦{letters:4} {letters:4} {letters:4} {letters:4}⟧",
+            "WP application password is ⟦{alnum:4} {alnum:4} {alnum:4} {alnum:4} {alnum:4} {alnum:4}⟧",
+        ),
+        leaves=("an app password must have more than four words", "app passwords: xxxx xxxx xxxx xxxx"),
+        worst="app password ",
+        validate=grouped,
+        is_anchored=True,
+        is_folded=True,
+        is_nested=True,
+    ),
+    Rule(
+        name="disk-recovery-key",
+        kind="recovery-key",
+        why="BitLocker prints eight groups of six digits.",
+        pattern=re.compile(r"-(?<=(?<![\d\-])\d{6}-)(?:\d{6}-){6}\d{6}(?![\d\-])"),
+        gate=gate("bitlocker recovery obnov wiederherst récup recuper"),
+        finds=(
+            "BitLocker recovery key: ⟦{digits:6}-{digits:6}-{digits:6}-{digits:6}-{digits:6}-{digits:6}-{digits:6}-{digits:6}⟧",
+        ),
+        leaves=("the recovery key has eight groups of six digits", "recovery id {uuid}"),
+        worst="123456-",
+        validate=lambda match, text: ((match.start() - 6, match.end()),),
+    ),
+    Rule(
+        name="network-identity",
+        kind="private-key",
+        why="identity.secret of ZeroTier: address, kind, public half and private half.",
+        pattern=re.compile(r":0:[0-9a-f]{128}:(?P<s>[0-9a-f]{128})(?![0-9a-f])"),
+        gate=gate(":0:"),
+        finds=("{hex:10}:0:{hex:128}:⟦{hex:128}⟧",),
+        leaves=("{hex:10}:0:{hex:128}", "10:0:00"),
+        worst=":0:aaaa",
+        is_anchored=True,
     ),
     Rule(
         name="recovery-codes",

@@ -63,6 +63,31 @@ RULES: Final[tuple[Rule, ...]] = (
         worst="sq0csp-",
     ),
     token(
+        "shop-token",
+        "PayPal, Paddle, Midtrans, Omise, Mercado Pago, Klaviyo, Telnyx, WooCommerce, Amazon sellers, Zoho, Akamai.",
+        r"(?:A21AA(?P<b>[A-Za-z0-9_\-]{60,}+)|pdl_(?:live|sdbx)_apikey_[A-Za-z0-9_]{40,}+|(?:SB-)?Mid-server-[A-Za-z0-9_\-]{20,}+|skey_(?:live_|test_)?[a-z0-9]{16,}+|APP_USR-\d{10,20}-\d{6}-[a-f0-9]{32}-\d{6,12}|"
+        r"pk_[a-f0-9]{34}(?![A-Za-z0-9])|KEY[0-9A-F]{32}_[A-Za-z0-9]{22}|c[ks]_[a-f0-9]{40}(?![A-Za-z0-9])|amzn1\.oa2-cs\.v1\.[a-f0-9]{64}|Atz[ar]\|[A-Za-z0-9_\-+/=]{60,}+|"
+        r"1000\.[a-f0-9]{32}\.[a-f0-9]{32}|akab-[a-z0-9]{16}-[a-z0-9]{16}|sup_sk_[A-Za-z0-9]{24,}+)",
+        gate(
+            "a21aa pdl_live_ pdl_sdbx_ mid-server- sb-mid-server- skey_ app_usr- pk_ ck_ cs_ amzn1.oa2-cs. atzr| atza| 1000. akab- sup_sk_",
+            *(f"key{c}" for c in "0123456789abcdef"),
+        ),
+        (
+            "paypal ⟦A21AA{url64:92}⟧",
+            "⟦pdl_live_apikey_{lower:26}_{alnum:22}_{alnum:3}⟧",
+            "midtrans: ⟦Mid-server-{alnum:24}⟧",
+            "⟦APP_USR-{digits:16}-{digits:6}-{hex:32}-{digits:9}⟧",
+            "klaviyo ⟦pk_{hex:34}⟧",
+            "⟦KEY{HEX:32}_{alnum:22}⟧",
+            "woo ⟦cs_{hex:40}⟧",
+            "⟦amzn1.oa2-cs.v1.{hex:64}⟧",
+            "zoho: ⟦1000.{hex:32}.{hex:32}⟧",
+        ),
+        ("pk_live_{alnum:24}", "cs_CZ and sk_SK are locales", "1000.00 CZK", "skey_length_of_the_table"),
+        worst="pdl_live_apikey_",
+        validate=not_placeholder,
+    ),
+    token(
         "ai-key",
         "OpenAI, Anthropic, OpenRouter, DeepSeek, Stability and whoever else begins with sk-.",
         r"sk-(?:ant-(?:[a-z]{2,6}\d{2}-)?|proj-|svcacct-|admin-|None-|or-v1-|lf-|[a-z]{2,10}-)?(?P<b>[A-Za-z0-9_\-]{20,}+)",
@@ -85,9 +110,9 @@ RULES: Final[tuple[Rule, ...]] = (
         "ai-service-key",
         "Prefixes of other AI services: Hugging Face, Groq, xAI, Replicate, Perplexity, Fireworks, LangSmith, Pinecone, Cerebras, NVIDIA, Tavily, Firecrawl.",
         r"(?:hf_|api_org_|gsk_|xai-|r8_|pplx-|fw_|lsv2_(?:pt|sk)_|ls__|pcsk_|csk-|nvapi-|tvly-(?:dev-|prod-)?|fc-|tgp_v1_|jina_|voyage_?|cohere_|sk_(?=[a-f0-9]{40,})|"
-        r"wandb_v1_|key_(?=[a-f0-9]{40})|e2b_|exa_|luma-|together_|AQ\.Ab8RN6|sk-lf-|pk-lf-)(?P<b>[A-Za-z0-9_\-]{24,}+)",
+        r"wandb_v1_|key_(?=[a-f0-9]{40})|crsr_|up_(?=[A-Za-z0-9]{29}\b)|as-(?=[A-Za-z0-9]{22}\b)|pa-(?=[A-Za-z0-9_\-]{43}\b)|m0-|llx-|ck-|bb_(?:live|test)_|BSA(?=[A-Za-z0-9_\-]{26,29}\b)|e2b_|exa_|luma-|together_|AQ\.Ab8RN6|sk-lf-|pk-lf-)(?P<b>[A-Za-z0-9_\-]{22,}+)|bce-v3/ALTAK-[A-Za-z0-9]{16,}+/[a-f0-9]{40}",
         gate(
-            "hf_ api_org_ gsk_ xai- r8_ pplx- fw_ lsv2_ ls__ pcsk_ csk- nvapi- tvly- fc- tgp_v1_ jina_ voyage cohere_ sk_ wandb_v1_ key_ e2b_ exa_ luma- together_ "
+            "crsr_ up_ as- pa- m0- llx- ck- bb_live_ bb_test_ bsa bce-v3/altak- hf_ api_org_ gsk_ xai- r8_ pplx- fw_ lsv2_ ls__ pcsk_ csk- nvapi- tvly- fc- tgp_v1_ jina_ voyage cohere_ sk_ wandb_v1_ key_ e2b_ exa_ luma- together_ "
             "aq.ab8rn6 sk-lf- pk-lf-"
         ),
         (
@@ -96,16 +121,22 @@ RULES: Final[tuple[Rule, ...]] = (
             "⟦r8_{alnum:37}⟧",
             "⟦nvapi-{url64:64}⟧",
             "elevenlabs ⟦sk_{hex:48}⟧",
+            "cursor ⟦crsr_{hex:64}⟧",
+            "⟦as-{alnum:22}⟧",
+            "voyage ⟦pa-{url64:43}⟧",
+            "brave: ⟦BSA{alnum:28}⟧",
+            "⟦bce-v3/ALTAK-{alnum:22}/{hex:40}⟧",
         ),
         (
             "hf_transfer enabled",
             "fw_update_manager_service_restart",
             "pa-ckage-manager-is-not-a-key-today",
+            "as-soon-as-possible-please-and-thanks",
             "co-operative-working-group-meeting",
         ),
         worst="hf_",
         kind="ai-api-key",
-        validate=drawn(24),
+        validate=drawn(22),
     ),
     token(
         "mail-key",
@@ -146,20 +177,43 @@ RULES: Final[tuple[Rule, ...]] = (
     token(
         "monitoring-token",
         "Grafana, Sentry, New Relic, Dynatrace, Honeycomb, PagerDuty, Datadog PATs, Rollbar-like.",
-        r"(?:gl(?:sa|c)_(?=[A-Za-z0-9+/=_])|sntry[suix]_|NR(?:AK|AA|JS|II|IQ|RA|BR)-|NRAK|dt0[a-z]\d{2}\.[A-Z0-9]{20,30}\.|hc(?:aik|bik|xik|alk|xmk|amk)_|ddpat_|ddapp_|pdus\+_|phx_|ph[ascr]_|lgr_|"
+        r"(?:gl(?:sa|c)_(?=[A-Za-z0-9+/=_])|sntry[suix]_|NR(?:AK|AA|JS|II|IQ|RA|BR)-|NRAK|dt0[a-z]\d{2}\.[A-Z0-9]{20,30}\.|hc(?:aik|bik|xik|alk|xmk|amk)_|ddpat_|ddapp_|pdus\+_|ur\d{6,9}-(?=[a-f0-9]{24})|phx_|ph[ascr]_|lgr_|"
         r"hcik_|logfire_|chronitor_|ingest_|axiom_|xa[ap]t-|phc_|rbr_|bsg_|inst_)(?P<b>[A-Za-z0-9_\-+/=.]{16,}+)",
         gate(
-            "glsa_ glc_ sntrys_ sntryu_ sntryi_ sntryx_ nrak- nraa- nrjs- nrii- nriq- nrra- nrbr- dt0 hcaik_ hcbik_ hcxik_ hcalk_ ddpat_ ddapp_ pdus+_ phx_ pha_ phs_ phr_ lgr_ hcik_ xaat- xapt-"
+            "glsa_ glc_ sntrys_ sntryu_ sntryi_ sntryx_ nrak- nraa- nrjs- nrii- nriq- nrra- nrbr- dt0 hcaik_ hcbik_ hcxik_ hcalk_ ddpat_ ddapp_ pdus+_ ur0 ur1 ur2 ur3 ur4 ur5 ur6 ur7 ur8 ur9 phx_ pha_ phs_ phr_ lgr_ hcik_ xaat- xapt-"
         ),
         (
             "SENTRY_AUTH_TOKEN: ⟦sntryu_{hex:64}⟧",
             "grafana ⟦glsa_{alnum:32}_{hex:8}⟧",
             "⟦NRAK-{upper:27}⟧",
             "⟦dt0c01.{upper:24}.{upper:64}⟧",
+            "uptime ⟦ur{digits:7}-{hex:24}⟧",
         ),
         ("NRAK-... keys are listed there", "phx_router_scope_helpers_enabled"),
         worst="glsa_",
         validate=checked(is_grafana_checked, 14),
+    ),
+    Rule(
+        name="license-key-of-newrelic",
+        kind="monitoring-token",
+        why="The older keys of New Relic end with their name, as other keys begin with it.",
+        pattern=re.compile(r"NRAL(?<=(?<![0-9A-Za-z])[a-z0-9]{36}NRAL)(?![0-9A-Za-z])"),
+        gate=gate("nral"),
+        finds=("⟦{hex:36}NRAL⟧ is the old one",),
+        leaves=("NRAL is their suffix", "the mineral is green"),
+        worst="a" * 36 + "NRAL",
+        validate=lambda match, text: ((match.start() - 36, match.end()),),
+        is_anchored=True,
+    ),
+    token(
+        "encoded-json-key",
+        "Older keys of Grafana and tokens of Cloudflare tunnels: a JSON object in base64 whose first field is the key.",
+        r"eyJ(?:rIjoi|hIjoi)(?P<b>[A-Za-z0-9+/_\-]{40,}+={0,2})",
+        gate("eyjrijoi eyjhijoi"),
+        ("cloudflared ⟦eyJhIjoi{alnum:120}⟧", "grafana: ⟦eyJrIjoi{alnum:70}⟧"),
+        ("eyJrIjoi is how they begin",),
+        kind="monitoring-token",
+        worst="eyJrIjoi",
     ),
     token(
         "twilio-key",
@@ -184,16 +238,17 @@ RULES: Final[tuple[Rule, ...]] = (
         "Postman, Contentful-like, Typeform, Mapbox secrets, Pulumi, EasyPost-like, Zuplo, LaunchDarkly, Frame.io, Ionic, Adafruit, Duffel, Readme, Prefect, Octopus, ngrok and the like.",
         r"(?:PMAK-|tfp_|sk\.eyJ1|pul-|zpka_|sdk-(?=[a-f0-9]{8}-)|api-(?=[a-f0-9]{8}-)|mob-(?=[a-f0-9]{8}-)|fio-u-|ion_|aio_|duffel_(?:test|live)_|rdme_|pnu_|API-(?=[A-Z0-9]{25,})|"
         r"cr_|CMRA|dop_|easypost_|shippo_|LA-|sgp_(?:[a-f0-9]{8,16}_|local_)?|slk_|ubp_|apify_api_|nb_|retool_|mgp_|ws_sk_|plane_api_|clojars_|cal_live_|attio_|intercom_|sm_|rpa_|sonic_|"
-        r"sec_|eat_|op_|stk_|ctp_|cfp_|sess-|pat_|cpk_|kl_|syncfusion_|zb_|atk_|apk_|mcp_|prm_|gsecret_)(?P<b>[A-Za-z0-9_\-.]{24,}+)",
+        r"sec_|eat_|op_|stk_|ctp_|cfp_|sess-|pat_|cpk_|kl_|syncfusion_|zb_|atk_|apk_|mcp_|secret-(?:live|test)-|prm_|gsecret_)(?P<b>[A-Za-z0-9_\-.]{24,}+)",
         gate(
             "pmak- tfp_ sk.eyj1 pul- zpka_ sdk- api- mob- fio-u- ion_ aio_ duffel_ rdme_ pnu_ cmra easypost_ la- sgp_ ubp_ apify_api_ retool_ mgp_ plane_api_ "
-            "cal_live_ attio_ rpa_ sec_ stk_ ctp_ sess- pat_ cpk_ atk_ apk_ mcp_"
+            "secret-live- secret-test- cal_live_ attio_ rpa_ sec_ stk_ ctp_ sess- pat_ cpk_ atk_ apk_ mcp_"
         ),
         (
             "⟦PMAK-{hex:24}-{hex:34}⟧",
             "PULUMI=⟦pul-{hex:40}⟧",
             "⟦duffel_live_{url64:43}⟧",
             "sourcegraph ⟦sgp_{hex:40}⟧",
+            "stytch ⟦secret-live-{url64:36}⟧",
             "apify ⟦apify_api_{alnum:36}⟧",
         ),
         (

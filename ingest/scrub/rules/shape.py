@@ -28,8 +28,8 @@ def drawn(least: int = 12) -> Validator:
 
 
 def token_span(match: re.Match[str]) -> Spans:
-    """Without a full stop that ends the sentence, not the token."""
-    return ((match.start("s"), match.start("s") + len(match["s"].rstrip("."))),)
+    """Without a sign that ends the sentence, not the token."""
+    return ((match.start("s"), match.start("s") + len(match["s"].rstrip(".,"))),)
 
 
 def drawn_part(match: re.Match[str]) -> str:

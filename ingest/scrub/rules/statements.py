@@ -7,7 +7,7 @@ from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.shapes import looks_chosen
+from ingest.scrub.shapes import is_random, looks_chosen
 
 
 def sql(match: re.Match[str], text: str) -> Spans:
@@ -30,6 +30,13 @@ def netrc(match: re.Match[str], text: str) -> Spans:
     if is_placeholder(value) or len(value) < 3:
         return NOTHING
     return ((match.start("s"), match.start("s") + len(value)),)
+
+
+def after_reset(match: re.Match[str], text: str) -> Spans | None:
+    if "password" not in match.string[max(0, match.start() - 160) : match.start()]:
+        return None
+    value = text[match.start("s") : match.end("s")]
+    return (match.span("s"),) if is_random(value, 12) and not is_placeholder(value) else NOTHING
 
 
 def call(match: re.Match[str], text: str) -> Spans:
@@ -57,6 +64,33 @@ RULES: Final[tuple[Rule, ...]] = (
         leaves=("ALTER USER app WITH PASSWORD '<password>';", "IDENTIFIED BY 'password'"),
         worst="identified by ",
         validate=sql,
+        is_anchored=True,
+        is_folded=True,
+    ),
+    Rule(
+        name="mail-relay",
+        kind="password",
+        why="Lines of Postfix's sasl_passwd and of PPP's secrets: a server or client, then user and password.",
+        pattern=re.compile(
+            r"\]:\d{2,5}[ \t]{1,8}[^\s:]{1,80}:(?P<s>[^\s\"'`<>‹›]{4,128})|[ \t]\*[ \t]{1,8}\"(?P<o>[^\s\"]{4,64})\"(?=[ \t]{1,8}\*)"
+        ),
+        gate=gate("]:", ' * "', '\t* "', '\t*\t"'),
+        finds=("[smtp.example.org]:587 relay@example.org:⟦{alnum:18}⟧", 'jana * "⟦{chosen}⟧" *'),
+        leaves=("[smtp.example.org]:587 <user>:<password>", 'echo 2 * "$factor" * 3', "listen [::]:443 ssl"),
+        worst="]:587 a",
+        validate=either,
+        is_anchored=True,
+    ),
+    Rule(
+        name="reset-output",
+        kind="password",
+        why="What a reset printed: the value stands in the line below the word password.",
+        pattern=re.compile(r"new value: {0,4}(?P<s>[^\s\"'`<>‹›]{8,64}+)(?=\s|$)"),
+        gate=gate("", "new value:"),
+        finds=("Password for the [elastic] user successfully reset.\nNew value: ⟦{url64:20}⟧",),
+        leaves=("the setting was saved.\nNew value: 2026-05-02T10:00",),
+        worst="new value: ",
+        validate=after_reset,
         is_anchored=True,
         is_folded=True,
     ),

@@ -204,15 +204,16 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="url-secret",
         why="Signed addresses and keys in parameters; whoever has the link is let in.",
         pattern=re.compile(
-            r"[?&;#](?:amp;)?(?P<name>[a-z][a-z0-9_.\-]{0,39}+)(?:=|%3d)(?P<s>[^\s&#\"'<>`‹›)(\]}|;\\,]{4,256}+)"
+            r"[?&;#%](?:(?<=%)(?:3f|26)|(?<!%)(?:amp;)?)(?P<name>[a-z][a-z0-9_.\-]{0,39}+)(?:=|%3d)(?P<s>[^\s&#\"'<>`‹›)(\]}|;\\,]{4,256}+)"
         ),
-        gate=gate("jsessionid ? &", also=("=", "%3d")),
+        gate=gate("jsessionid %3f %26 ? &", also=("=", "%3d")),
         finds=(
             "https://x.blob.example.net/b/db.dump?sv=2022-11-02&sp=rl&sig=⟦XLm{alnum:37}%3D⟧",
             "GET /v1/report?token=⟦{hex:32}⟧ HTTP/1.1",
             "https://api.example.com/feed.ics?format=json&key=⟦{alnum:40}⟧",
             '<a href="https://api.example.com/rss?password=⟦{alnum:20}⟧&amp;x=1">',
             "https://s3.example.org/a?X-Amz-Signature=⟦{hex:64}⟧",
+            "to=https%3A%2F%2Fexample.org%2F%3Ftoken%3D⟦{hex:40}⟧",
         ),
         leaves=(
             "https://example.org/feed?token=TOKEN",
