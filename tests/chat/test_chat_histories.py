@@ -98,7 +98,7 @@ class Life:
 
     def _repeated(self, target: str) -> str:
         """A word that nobody may find by way of an answer: that of the target, or one that was said nowhere."""
-        if target in self.standing and self.draw.random() < 0.5:
+        if target in self.standing and self.draw.random() < 0.2:
             return self.standing[target].words[-1]
         self.gone.append(self.word())
         return self.gone[-1]
@@ -106,7 +106,7 @@ class Life:
     async def edit(self) -> None:
         one, word = self.draw.choice(list(self.standing.values())), self.word()
         quoted = self.word() if one.answers is not None and self.draw.random() < 0.5 else ""
-        top = f"> <{self.people[0].user}> {self._repeated(one.event)}\n\n" if self.draw.random() < 0.3 else ""
+        top = f"> <{self.people[0].user}> {self._repeated(one.event)}\n\n" if self.draw.random() < 0.5 else ""
         await one.sender.edit(one.room, one.event, f"{top}> {quoted}\n\n{word}" if quoted else f"{top}{word} instead")
         one.words.append(word)
         one.quoted.append(quoted)
@@ -125,15 +125,18 @@ class Life:
         option = "--with-replies" if takes_replies else "--keep-replies"
         done = await self.desk.purge("--room", one.room, "--event", one.event, "--yes", option)
         assert (done["exit"], done["erased"]) == (0, True), self.told
+        before = set(self.gone)
         self._lose(one.event, takes_replies=takes_replies)
+        assert self.kept() <= before, self.told  # at once
 
     async def erase(self) -> None:
         """The last of the people, in all rooms and for ever."""
         done = await self.desk.purge("--sender", self.people[-1].user, "--yes")
         assert (done["exit"], done["erased"]) == (0, True), self.told
         self.erased.add(self.people[-1].user)
-        for one in list(self.standing.values()):
-            self._settle(one)
+        before = set(self.gone)
+        self._settle()
+        assert self.kept() <= before, self.told
 
     async def leave(self) -> None:
         room = self.rooms.pop(self.draw.randrange(len(self.rooms)))
