@@ -6,6 +6,7 @@ Whatever goes wrong with vectors costs the vectors and nothing else: the answer 
 (routing, the limit on hits of one document) reorder; only the audience and the reader's filters remove.
 """
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,7 @@ from math import sqrt
 from typing import Final
 
 from index.embed.base import Embedder, Refusal, Role
-from index.engines.base import Engine, View
+from index.engines.base import Engine
 from index.errors import EmbedderError
 from index.model import EVERYTHING, Answer, Audience, ChunkId, Corpus, Filters, Hit, Query, Ranked, Vector
 from index.store.reading import StoredChunk
@@ -131,18 +132,16 @@ class Searcher:
             for number, (query, vector) in enumerate(zip(queries, vectors, strict=True), start=1)
         ]
         async with self._engine.view(audience, Filters()) as view:
-            candidates = await self._candidates(asked, view)
+            stored = await view.stored(sorted({place.chunk for one in asked for place in (*one.lexical, *one.nearest)}))
             if mode is not Mode.LEXICAL and self._embedder is not None:
                 notes += await view.notes()
-        ordered = _spread(_without_copies(candidates), self._settings.most_of_one_document)
-        page = ordered[skip : skip + limit]
-        finder = Finder(queries, self._keys)
-        hits = tuple(self._hit(candidate, asked, finder) for candidate in page)
+        # Milliseconds, in which the loop of a bot would see to nothing else.
+        hits, more = await asyncio.to_thread(self._page, asked, stored, limit, skip)
         return Answer(
             hits=hits,
             is_certain=any(not hit.is_weak for hit in hits),
             notes=tuple(dict.fromkeys(notes)),
-            more=max(0, len(ordered) - skip - len(page)),
+            more=more,
         )
 
     async def stored(self, hits: Sequence[Hit]) -> dict[ChunkId, StoredChunk]:
@@ -168,10 +167,18 @@ class Searcher:
             nearest = [] if vector is None else await view.nearest(vector, query, limit=limit)
         return _Asked(number, query, route(query.text, self._settings.routes), lexical, nearest)
 
-    async def _candidates(self, asked: Sequence[_Asked], view: View) -> list[_Candidate]:
+    def _page(
+        self, asked: Sequence[_Asked], stored: Mapping[ChunkId, StoredChunk], limit: int, skip: int
+    ) -> tuple[tuple[Hit, ...], int]:
+        """The hits, and how many there are beyond them."""
+        ordered = _spread(_without_copies(self._candidates(asked, stored)), self._settings.most_of_one_document)
+        page = ordered[skip : skip + limit]
+        finder = Finder([one.query for one in asked], self._keys)
+        hits = tuple(self._hit(candidate, asked, finder) for candidate in page)
+        return hits, max(0, len(ordered) - skip - len(page))
+
+    def _candidates(self, asked: Sequence[_Asked], stored: Mapping[ChunkId, StoredChunk]) -> list[_Candidate]:
         """Everything that any ranking named, fused and routed, best first."""
-        identities = {ranked.chunk for one in asked for ranked in (*one.lexical, *one.nearest)}
-        stored = await view.stored(sorted(identities))
         stretches = _stretches(stored)
         asked = [replace(one, lexical=lift_neighbours(one.lexical, stretches)) for one in asked]
         rankings = [ranking for one in asked for ranking in self._weighted(one, stored)]

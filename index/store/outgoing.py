@@ -16,6 +16,7 @@ from typing import Final
 import aiosqlite
 
 from index.model import ChunkId, Span
+from index.store.driver import File
 from index.store.reading import StoredChunk, chunks_by_id
 
 COPIED_TO: Final = "copy.collection"
@@ -141,7 +142,7 @@ async def told(connection: aiosqlite.Connection, chunks: Sequence[ChunkId]) -> N
     )
 
 
-async def chunks(connection: aiosqlite.Connection, identities: Sequence[ChunkId]) -> dict[ChunkId, OutgoingChunk]:
+async def chunks(connection: File, identities: Sequence[ChunkId]) -> dict[ChunkId, OutgoingChunk]:
     """Those of the chunks that are there."""
     stored = await chunks_by_id(connection, identities)
     keys = dumps([one.key for one in stored.values()])

@@ -20,7 +20,7 @@ from index.model import (
     Span,
     UserId,
 )
-from index.store.driver import Connection
+from index.store.driver import Connection, File
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +63,31 @@ def chunk_ids(connection: Connection, keys: Sequence[int]) -> dict[int, ChunkId]
     return {int(key): ChunkId(identity) for key, identity in rows}
 
 
-async def chunks_by_id(connection: aiosqlite.Connection, identities: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
+async def chunks_by_id(connection: File, identities: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
     """Those of the named chunks that are there."""
     found = await _load(connection, "chunk.id IN (SELECT value FROM json_each(?))", dumps(list(identities)))
     return {stored.chunk.id: stored for stored in found.values()}
 
 
-async def document_chunks(connection: aiosqlite.Connection, document: DocumentId) -> list[StoredChunk]:
+async def document_chunks(connection: File, document: DocumentId) -> list[StoredChunk]:
     """In their order; empty for a document that is not there."""
     found = await _load(connection, "document.id = ?", document)
     return sorted(found.values(), key=lambda stored: stored.chunk.ordinal)
 
 
-async def _load(connection: aiosqlite.Connection, condition: str, value: object) -> dict[int, StoredChunk]:
-    rows = await connection.execute_fetchall(
+async def _load(connection: File, condition: str, value: object) -> dict[int, StoredChunk]:
+    """Made into records where they are read: a search has a few hundred of them, and a bot other things to do."""
+    question = (
         "SELECT chunk.chunk_key, chunk.id, chunk.ordinal, chunk.body, chunk.heading, chunk.section, chunk.paragraph,"
         " chunk.first_line, chunk.last_line, chunk.flags, chunk.messages, chunk.digest, document.id, source.id,"
         " source.corpus, document.kind, document.title, document.path, document.room, document.revision,"
         " document.first_ms, document.last_ms, document.payload"
         " FROM chunk JOIN document USING (document_key) JOIN source USING (source_key)"
-        f" WHERE {condition}",
-        (value,),
+        f" WHERE {condition}"
     )
-    return {int(row[0]): _stored(tuple(row)) for row in rows}
+    return await connection.run(
+        lambda bare: {int(row[0]): _stored(tuple(row)) for row in bare.execute(question, (value,))}
+    )
 
 
 def _stored(row: tuple[object, ...]) -> StoredChunk:
