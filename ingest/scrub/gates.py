@@ -9,8 +9,8 @@ from ingest.scrub.model import Rule
 SHORT: Final = 2
 """Shorter literals stand everywhere: a substring test is cheaper than their places."""
 
-Opened = dict[int, list[int]]
-"""Rules to try, by their place in the list, each with where its literals stand."""
+Opened = list[tuple[int, list[int]]]
+"""Rules to try, by their place in the list and in its order, each with where its literals stand."""
 Stems = list[tuple[int, str]]
 """Where key words begin, in order, with the key word."""
 
@@ -33,7 +33,7 @@ class Gates:
 
     def open(self, low: str) -> tuple[Opened, Stems]:
         """The rules to try on a folded text, in order, and its key words."""
-        opened: Opened = {}
+        opened: dict[int, list[int]] = {}
         found: Stems = []
         stems, opens = self.stems, self.opens
         number_of_stems = len(stems)
@@ -48,9 +48,11 @@ class Gates:
         for literal, rules in self.short:
             if literal in low:
                 for at in rules:
-                    opened.setdefault(at, [])
-        found.sort()
-        also = self.also
-        return {
-            at: opened[at] for at in sorted(opened) if at not in also or any(literal in low for literal in also[at])
-        }, found
+                    if at not in opened:
+                        opened[at] = []
+        if len(found) > 1:
+            found.sort()
+        for at in self.also.keys() & opened:
+            if not any(literal in low for literal in self.also[at]):
+                del opened[at]
+        return sorted(opened.items()), found

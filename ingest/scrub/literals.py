@@ -13,7 +13,7 @@ class Literals:
     """Literals to look for together (Aho-Corasick: linear in the text, whatever it is)."""
 
     def __init__(self, literals: Sequence[str]) -> None:
-        self.scan = AhoCorasick(literals, implementation=Implementation.DFA)
+        self.scan = AhoCorasick(literals, implementation=Implementation.ContiguousNFA)
 
     def find(self, text: str) -> list[tuple[int, int, int]]:
         """Each literal that is there, overlapping or not: its number, start and end in code points, by their ends."""

@@ -1,5 +1,6 @@
-"""The four names that the rest of the program uses."""
+"""The five names that the rest of the program uses."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from ingest.scrub.engine import Scrubber
@@ -15,6 +16,11 @@ _SCRUBBER: Final = Scrubber(RULES)
 def scrub(text: str) -> str:
     """`text` with each credential replaced by a marker; all else stays as it is. Scrubbing twice changes nothing."""
     return _SCRUBBER.scrub(text)
+
+
+def scrub_all(texts: Sequence[str]) -> list[str]:
+    """Each of `texts` scrubbed, in order: the same as one by one, and faster."""
+    return _SCRUBBER.scrub_all(texts)
 
 
 def explain(text: str) -> list[Finding]:

@@ -1,8 +1,11 @@
 """Words of a command line with their places: quotes, escapes, continuation lines, and where the command ends."""
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
+PLAIN: Final = re.compile(r"[^ \t\r\n|;`<>‹›\"'\\&]++(?![\"'\\&])")
+"""A word without quotes and escapes, which most are."""
 LONGEST_LINE: Final = 1500
 LONGEST_WORDS: Final = 60
 
@@ -47,6 +50,8 @@ def command_words(text: str, at: int, program: str = "") -> list[Word]:
 
 
 def word_at(text: str, at: int, limit: int) -> Word:
+    if plain := PLAIN.match(text, at, limit):
+        return Word(plain[0], at, plain.end(), quoted=False)
     quote = text[at]
     if quote in "\"'":
         end = closing(text, at + 1, limit, quote)

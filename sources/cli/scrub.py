@@ -2,11 +2,14 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from io import BufferedIOBase
-from typing import IO, Any, Final, cast
+from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 import click
+
+if TYPE_CHECKING:
+    from ingest.scrub import Finding
 
 BLOCK_BYTES: Final = 1 << 20
 
@@ -43,27 +46,32 @@ def scrub_text(source: BufferedIOBase, target: IO[bytes], *, is_explained: bool)
 def scrub_lines(source: BufferedIOBase, target: IO[bytes], *, is_explained: bool) -> None:
     import msgspec
 
-    from ingest.scrub import explain, scrub
+    from ingest.scrub import explain, scrub_all
 
     decode, encode = msgspec.json.decode, msgspec.json.encode
     done = 0
     for lines in blocks(source):
-        written: list[bytes] = []
+        items: list[dict[str, object]] = []
+        texts: list[str] = []
         try:
             for number, line in enumerate(lines, done + 1):
-                if not line or line.isspace():
-                    continue
-                item, text = read_item(line, number, decode)
-                if is_explained:
-                    findings = [{"kind": found.kind, "start": found.start, "end": found.end} for found in explain(text)]
-                    item = {"id": item.get("id"), "findings": findings}
-                else:
-                    item["text"] = scrub(text)
-                written.append(as_line(item, encode))
-        finally:
-            target.write(b"".join(written))
+                if line and not line.isspace():
+                    item, text = read_item(line, number, decode)
+                    items.append(item)
+                    texts.append(text)
+        finally:  # what came before a bad line has its answer
+            if is_explained:
+                answers = [explained(item, explain(text)) for item, text in zip(items, texts, strict=True)]
+            else:
+                answers = [item | {"text": text} for item, text in zip(items, scrub_all(texts), strict=True)]
+            target.write(b"".join([as_line(answer, encode) for answer in answers]))
             target.flush()
         done += len(lines)
+
+
+def explained(item: dict[str, object], findings: "Sequence[Finding]") -> dict[str, object]:
+    places = [{"kind": finding.kind, "start": finding.start, "end": finding.end} for finding in findings]
+    return {"id": item.get("id"), "findings": places}
 
 
 def blocks(source: BufferedIOBase) -> Iterator[list[bytes]]:

@@ -7,10 +7,21 @@ from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.rules.shape import drawn, not_placeholder, token
+from ingest.scrub.rules.shape import START, drawn, not_placeholder, token
 from ingest.scrub.shapes import is_random
 
+DISCORD_HEAD: Final = re.compile(START + r"[MNO][A-Za-z0-9_\-]{22,28}$")
 BOT_ID: Final = re.compile(r"(?<![0-9])[0-9]{7,11}$")
+
+
+def discord(match: re.Match[str], text: str) -> Spans | None:
+    head = DISCORD_HEAD.search(text, max(0, match.start() - 29), match.start())
+    if not head:
+        return None
+    is_dummy = is_placeholder(text[head.start() : match.end()], quoted=True) or is_placeholder(
+        match[0][8:], quoted=True
+    )
+    return NOTHING if is_dummy else ((head.start(), match.end()),)
 
 
 def bot_token(match: re.Match[str], text: str) -> Spans:
@@ -69,16 +80,16 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="discord-bot-token",
         validate=not_placeholder,
     ),
-    token(
-        "discord-bot-token",
-        "The first part of a Discord token is the bot's id in base64, the last the key.",
-        r"[A-Za-z0-9_\-]{22,28}\.[A-Za-z0-9_\-]{6,7}\.(?P<b>[A-Za-z0-9_\-]{27,45}+)",
-        gate("."),
-        ("client.run('⟦MTIz{alnum:20}.{alnum:6}.{url64:38}⟧')",),
-        ("My.class.names", "NNNNNNNNNNNNNNNNNNNNNNNN.NNNNNN.NNNNNNNNNNNNNNNNNNNNNNNNNNN"),
-        first="MNO",
+    Rule(
+        name="discord-bot-token",
+        kind="discord-bot-token",
+        why="The first part of a Discord token is the bot's id in base64, the last the key.",
+        pattern=re.compile(r"\.[A-Za-z0-9_\-]{6,7}\.[A-Za-z0-9_\-]{27,45}+"),
+        gate=gate("."),
+        finds=("client.run('⟦MTIz{alnum:20}.{alnum:6}.{url64:38}⟧')",),
+        leaves=("My.class.names", "NNNNNNNNNNNNNNNNNNNNNNNN.NNNNNN.NNNNNNNNNNNNNNNNNNNNNNNNNNN"),
         worst="M" + "a" * 24 + ".aaaaaa.",
-        validate=not_placeholder,
+        validate=discord,
     ),
     Rule(
         name="telegram-bot-token",

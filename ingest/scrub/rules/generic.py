@@ -37,7 +37,14 @@ CREDENTIAL_HEAD: Final = re.compile(
 )
 DIGIT: Final = re.compile(r"\d")
 DIGITS: Final = DIGIT.findall
-STRANGE_HEAD: Final = re.compile(r"(?<![\w./:@$!#%\-])[a-z][a-z0-9]{1,9}(?:[_\-][a-z0-9]{2,10}){0,3}[_\-]$")
+STRANGE_BODY: Final = (
+    r"(?P<b>[A-Za-z0-9]{24,}+)(?:[_\-](?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{3,}+)*+={0,2}"
+    r"(?![\w\-/.]*\.(?:js|css|png|jpe?g|svg|webp|woff2?|map|html?|gif|mp4|pdf)\b)(?![/@:])"
+)
+STRANGE_HEAD: Final = re.compile(r"[a-z][a-z0-9]{1,9}(?:[_\-][a-z0-9]{2,10}){0,3}[_\-]")
+HEAD_SIGNS: Final = "abcdefghijklmnopqrstuvwxyz0123456789_-"
+LONGEST_HEAD: Final = 44
+NO_BORDER: Final = re.compile(r"[\w./:@$!#%\-]")
 
 
 def stranger(match: re.Match[str], text: str) -> Spans:
@@ -45,23 +52,25 @@ def stranger(match: re.Match[str], text: str) -> Spans:
     is_hex = bool(HEX.fullmatch(body))
     if len(body) < 32 if is_hex else not DIGIT.search(body):
         return NOTHING
-    head = STRANGE_HEAD.search(text, max(0, match.start() - 44), match.start() + 1)
-    if not head:
+    window = text[max(0, match.start() - LONGEST_HEAD) : match.start() + 1]
+    head = window[len(window.rstrip(HEAD_SIGNS)) :]
+    start = match.start() + 1 - len(head)
+    if not STRANGE_HEAD.fullmatch(head) or (start and NO_BORDER.match(text, start - 1)):
         return NOTHING
-    prefix = head[0].rstrip("_-")
+    prefix = head.rstrip("_-")
     is_named = bool(CREDENTIAL_HEAD.search(prefix))
     if is_hex:
         is_drawn = is_named
     else:
         is_mixed = body.lower() != body != body.upper()
         is_drawn = (
-            len(body) >= (24 if is_named else 30)
+            match.end() - match.start("b") >= (24 if is_named else 30)
             and len(DIGITS(body)) >= (1 if is_mixed else 5)
             and entropy(body) >= 3.6
         )
     if not is_drawn or prefix.split("_")[0].split("-")[0] in STRANGE_PREFIX:
         return NOTHING
-    return NOTHING if is_wordy(body) or is_placeholder(body, quoted=True) else ((head.start(), match.end()),)
+    return NOTHING if is_wordy(body) or is_placeholder(body, quoted=True) else ((start, match.end()),)
 
 
 PGPASS_HOST: Final = re.compile(r"(?<![\w.:*/])(?:[\w.\-]{1,80}|\*)$")
@@ -105,19 +114,27 @@ RULES: Final[tuple[Rule, ...]] = (
         name="named-by-prefix",
         kind="token",
         why="Services that nobody listed: a short prefix, an underscore, and 24 or more drawn characters outside a path.",
-        pattern=re.compile(
-            r"[_\-](?P<b>[A-Za-z0-9]{24,}+)(?:[_\-](?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{3,}+)*+={0,2}(?![\w\-/.]*\.(?:js|css|png|jpe?g|svg|webp|woff2?|map|html?|gif|mp4|pdf)\b)(?![/@:])"
-        ),
-        gate=gate("_ -"),
-        finds=("new: ⟦acme_{alnum:36}⟧", "TOKEN2 ⟦zzk_live_{alnum:32}⟧"),
+        pattern=re.compile("_" + STRANGE_BODY),
+        gate=gate("_"),
+        finds=("new: ⟦acme_{alnum:36}⟧", "TOKEN2 ⟦zzk_live_{alnum:32}⟧", "⟦zzk_{alnum:26}_{alnum:20}7⟧"),
+        leaves=("kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange", "page_2_of_{hex:24}"),
+        worst="acme_aaaaaaaaaa_",
+        validate=stranger,
+    ),
+    Rule(
+        name="named-by-dashed-prefix",
+        kind="token",
+        why="The same with a dash.",
+        pattern=re.compile("-" + STRANGE_BODY),
+        gate=gate("-"),
+        finds=("new: ⟦zzk-live-{alnum:36}⟧", "⟦zzk-{alnum:40}⟧"),
         leaves=(
             "main-e36c011731d944dd0927.css",
-            "kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange",
             "cache-key: linux-{hex:64}",
             "pod web-{hex:24}",
             "assignVariablesOjTabBar1482653721SelectedItem",
         ),
-        worst="acme_aaaaaaaaaa-",
+        worst="acme-aaaaaaaaaa-",
         validate=stranger,
     ),
     Rule(
