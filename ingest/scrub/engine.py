@@ -35,8 +35,11 @@ MARKED: Final = "<" + HOLE
 BEGIN: Final = "-----BEGIN "
 FAR_SIGHTED: Final = ("phrase", "mnemonic")
 """After these a value is looked for in the rest of the line, not only where the next one begins."""
-VALUE_NEXT: Final = re.compile(r"[\s\"'`=:>\\]{1,12}")
+VALUE_NEXT: Final = re.compile(r"(?:[\s\"'`=:>\\,(|]|&quot;|(?:Bearer|Basic|value)(?=[\s=])){1,12}")
 VALUE_GOES_ON: Final = re.compile(r"[^\s\"'`<>&,;)\]}\\|]")
+ANOTHER: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|[A-Za-z]-[A-Za-z]")
+"""Without one of these after it, what a sentence told is all that it tells."""
+FAR: Final = 512
 DIGIT: Final = re.compile(r"[0-9]")
 
 
@@ -138,9 +141,13 @@ class Scrubber:
                     continue
                 spans = rule.find(key, text, low)
                 for start, end in spans:
-                    is_taken = is_taken or (rule.is_forward and start == place and not is_far_sighted)
                     found += with_rest(KINDS[key.slot], start, end, text)
                     at = max(at, found[-1].end)
+                    is_taken = is_taken or (
+                        rule.is_forward
+                        and not is_far_sighted
+                        and (start == place or not ANOTHER.search(text, found[-1].end, found[-1].end + FAR))
+                    )
                 if spans and not is_taken:
                     break
             is_all = is_all and is_taken

@@ -12,9 +12,12 @@ from ingest.scrub.words import GLUED_STEMS, STEM_WORDS, STEMS
 LONGEST_NAME: Final = 64
 NAME_RIGHT: Final = re.compile(r"(?:[\w\-$]|\.(?=\w)){0,60}+")
 WHOLE: Final = STEM_WORDS - STEMS
+ANYWHERE: Final = frozenset({*GLUED_STEMS, *(stem for stem in STEM_WORDS | STEMS if not stem.isascii())} - {"key"})
+"""Parts of a name wherever they stand."""
 ESCAPED: Final = re.compile(r"(?:\\[nrtu]|%[0-9a-f]{2}|\\x[0-9a-f]{2})$")
 NAME_SIGNS: Final = ("_", "-", "$", ".")
 ARMOUR: Final = "-----"
+SIGNS_AFTER: Final = ("=", "-")
 KEY_LINE: Final = re.compile(r"key[ \t]{0,8}=[ \t]{0,8}[A-Za-z0-9+/=_\-]{24,}+[ \t\r]{0,8}(?:\n|$)")
 """A line of a configuration file and nothing else on it."""
 LINE_START: Final = re.compile(r"(?:^|\n)[ \t]{0,15}$")
@@ -48,17 +51,17 @@ def key_names(text: str, low: str, stems: list[tuple[int, str]]) -> list[KeyName
     names: list[KeyName] = []
     at = 0
     for place, stem in stems:
-        if place < at or is_inside_word(stem, place, text):
+        if place < at:
             continue
         first = place + len(stem)
-        if stem in WHOLE and not is_word(low, place, first):
+        if (stem in WHOLE and not is_word(low, place, first)) or is_inside_word(stem, place, first, text):
             continue
         start, end = name_around(text, place, first) if stem < UNSPACED else ascii_before(text, place, first)
         while end > first and text[end - 1] in "-_":
             end -= 1
         at = end
         name = text[start:end].strip("-$")
-        if text.startswith((f"={name}=", ARMOUR), end):
+        if text[end : end + 1] in SIGNS_AFTER and text.startswith((f"={name}=", ARMOUR), end):
             continue  # the inner one is judged on its own; a line of armour names nothing
         is_option = text[start] == "-" or (
             start > 0 and text[start - 1] == "/" and (start < 2 or text[start - 2] == " ")
@@ -78,22 +81,15 @@ def is_word(low: str, start: int, end: int) -> bool:
     return not start or not "a" <= low[start - 1] <= "z" or bool(ESCAPED.search(low, max(0, start - 4), start))
 
 
-def is_inside_word(stem: str, start: int, text: str) -> bool:
+def is_inside_word(stem: str, start: int, end: int, text: str) -> bool:
     """`path`, `author`, `monkeys`, `keyboard`: a stem that is no part of a name. Capitals are borders: `gitPat`."""
-    end = start + len(stem)
+    if stem in ANYWHERE:
+        return False
     following = text[end : end + 1]
     if stem == "key":
-        return (
-            following.isalpha()
-            and following.islower()
-            and text[end : end + 2] not in ("s ", "s:", "s=", 's"', "s'", "s_")
-        )
-    if stem in GLUED_STEMS or not stem.isascii():
-        return False
+        return following.islower() and text[end : end + 2] not in ("s ", "s:", "s=", 's"', "s'", "s_")
     before = text[start - 1] if start else ""
-    return (following.isalpha() and following.islower()) or (
-        before.isalpha() and before.islower() and text[start].islower()
-    )
+    return following.islower() or (before.islower() and text[start].islower())
 
 
 def name_around(text: str, start: int, end: int) -> tuple[int, int]:
