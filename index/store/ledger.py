@@ -206,7 +206,7 @@ async def is_held_up(connection: aiosqlite.Connection, room_key: int) -> bool:
     rows = list(
         await connection.execute_fetchall(
             "SELECT EXISTS (SELECT 1 FROM room_gap WHERE room_key = ?1)"
-            " OR EXISTS (SELECT 1 FROM ledger WHERE room_key = ?1 AND is_waiting)",
+            " OR EXISTS (SELECT 1 FROM ledger INDEXED BY ledger_waiting WHERE room_key = ?1 AND is_waiting)",
             (room_key,),
         )
     )
@@ -217,7 +217,8 @@ async def rooms_held_up(connection: aiosqlite.Connection) -> frozenset[RoomId]:
     """Rooms with an open gap, or with messages that wait since one was filled."""
     rows = await connection.execute_fetchall(
         "SELECT id FROM room WHERE EXISTS (SELECT 1 FROM room_gap WHERE room_gap.room_key = room.room_key)"
-        " OR EXISTS (SELECT 1 FROM ledger WHERE ledger.room_key = room.room_key AND is_waiting)"
+        " OR EXISTS (SELECT 1 FROM ledger INDEXED BY ledger_waiting"
+        " WHERE ledger.room_key = room.room_key AND is_waiting)"
     )
     return frozenset(RoomId(row[0]) for row in rows)
 

@@ -206,7 +206,8 @@ async def bounds_ms(connection: aiosqlite.Connection, room: RoomId) -> tuple[int
 async def orphan_edits(connection: aiosqlite.Connection, room: RoomId, before_ms: int, *, limit: int) -> list[EventId]:
     """Edits from before a time whose original never came."""
     rows = await connection.execute_fetchall(
-        "SELECT event FROM ledger AS e WHERE room_key = (SELECT room_key FROM room WHERE id = ?)"
+        "SELECT event FROM ledger AS e INDEXED BY ledger_family"
+        " WHERE room_key = (SELECT room_key FROM room WHERE id = ?)"
         " AND family IS NOT NULL AND sent_ms < ? AND NOT EXISTS"
         " (SELECT 1 FROM ledger AS o WHERE o.room_key = e.room_key AND o.event = e.family) LIMIT ?",
         (room, before_ms, limit),
