@@ -3,9 +3,9 @@
     python -m bench.loop --state DIR [--text docs] [--chunks 100000] [--questions 40]
 
 Fills an index in DIR once, by words alone, and asks it one question after the other, as a bot does, while something
-else on the same loop wants to run every millisecond. A gap is how much later than that it ran; beside it stands the most
-processor time that the loop's own thread spent at a stretch, which does not grow when others use the machine. The same
-is looked at with nobody asking: what then is late, the machine is.
+else on the same loop wants to run every millisecond. A gap is how much later than that it ran; beside it stands the
+most processor time that the loop's own thread spent at a stretch, which does not grow when others use the machine. The
+same is looked at with nobody asking: what then is late, the machine is.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """The full-text indexes `words` and `grams` beside the chunks that they index: they change together or not at all.
 
 A chunk that goes or whose text changes is taken out at once, by triggers, for FTS5 must be told the old text. What is
-new is taken in by `take_in`, once for each transaction and before its end, so nothing outside a transaction sees an
-index without it; inside one, what was written is not found yet. FTS5 writes out what it has before each statement: one
-statement for all rows costs a tenth of one for each, and takes no more memory than its buffer (`hashsize`, 1 MB).
+new is taken in by `take_in`, once for each transaction and before its end: nothing outside a transaction sees an index
+without it, and inside one it is not found yet. FTS5 writes out what it has before each statement, so that one for many
+rows costs a fraction of one for each; it takes no more memory than FTS5's buffer (`hashsize`, 1 MB).
 
 That also keeps deletions and insertions apart. Of rows that are deleted and inserted in one go, an index with
 detail=none and secure-delete loses postings, and others' as well (SQLite 3.53.4).
@@ -16,26 +16,30 @@ import aiosqlite
 from index.store.driver import DatabaseError
 
 TABLES: Final = ("words", "grams")
+AT_ONCE: Final = 5_000
+"""Chunks that one statement takes in: a second or so, after which a run that is to end can end."""
+_WAITING: Final = "FROM unindexed CROSS JOIN chunk USING (chunk_key) WHERE unindexed.chunk_key <= ?"
 TAKE_IN: Final = (
-    "INSERT INTO words(rowid, title, body, keys) SELECT chunk_key, title, body, keys"
-    " FROM unindexed CROSS JOIN chunk USING (chunk_key) ORDER BY chunk_key",
-    "INSERT INTO grams(rowid, title, body) SELECT chunk_key, title, body"
-    " FROM unindexed CROSS JOIN chunk USING (chunk_key) ORDER BY chunk_key",
-    "DELETE FROM unindexed",
+    f"INSERT INTO words(rowid, title, body, keys) SELECT chunk_key, title, body, keys {_WAITING} ORDER BY chunk_key",
+    f"INSERT INTO grams(rowid, title, body) SELECT chunk_key, title, body {_WAITING} ORDER BY chunk_key",
+    "DELETE FROM unindexed WHERE chunk_key <= ?",
 )
-"""Statements, by key since FTS5 writes out what it has whenever a key is lower than the one before it."""
+"""For chunks up to a key; in order, since FTS5 writes out what it has whenever a key is lower than the one before."""
 
 
 async def take_in(connection: aiosqlite.Connection) -> None:
     """Bring both indexes into step with the rows. `Store.transaction` ends with it."""
-    if await _is_behind(connection):
+    while (last := await _last_of_next(connection)) is not None:
         for statement in TAKE_IN:
-            await connection.execute(statement)
+            await connection.execute(statement, (last,))
 
 
-async def _is_behind(connection: aiosqlite.Connection) -> bool:
-    rows = list(await connection.execute_fetchall("SELECT EXISTS (SELECT 1 FROM unindexed)"))
-    return bool(rows[0][0])
+async def _last_of_next(connection: aiosqlite.Connection) -> int | None:
+    rows = await connection.execute_fetchall(
+        "SELECT max(chunk_key) FROM (SELECT chunk_key FROM unindexed ORDER BY chunk_key LIMIT ?)", (AT_ONCE,)
+    )
+    last: int | None = next(iter(rows))[0]
+    return last
 
 
 async def rewrite(connection: aiosqlite.Connection) -> None:

@@ -49,8 +49,10 @@ class Community:
 
     def change(self, *statements: str) -> None:
         with self.index() as connection:
-            for statement in (*statements, *fulltext.TAKE_IN):
+            for statement in statements:
                 connection.execute(statement)
+            for statement in fulltext.TAKE_IN:
+                connection.execute(statement, (2**63 - 1,))
 
     def findings(self, *options: str) -> dict[str, int]:
         ended = self.sources("verify", "--json", *options)

@@ -41,6 +41,20 @@ async def test_one_chunk_written_three_times_in_a_transaction_is_found_by_its_la
     assert not any([await finds(store, word) for word in ("before", "meanwhile", "between")])
 
 
+async def test_more_than_are_taken_in_at_once_are_all_taken_in(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fulltext, "AT_ONCE", 7)
+    async with store.transaction():
+        for number in range(30):
+            await put(store, number, f"word{number}")
+    async with store.transaction():
+        for number in range(0, 30, 2):
+            await put(store, number, f"other{number}")
+    assert await waiting(store) == 0
+    assert await is_sound(store)
+    assert all([await finds(store, f"word{number}") for number in range(1, 30, 2)])
+    assert all([await finds(store, f"other{number}") for number in range(0, 30, 2)])
+
+
 async def test_what_a_failed_transaction_wrote_is_waited_for_by_nobody(
     store: Store, document: Callable[..., Document]
 ) -> None:
