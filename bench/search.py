@@ -1,198 +1,265 @@
-"""What a search costs: a cold process by words alone, and warm rankings, at three sizes.
+"""What a search costs, from a thousand windows of chat to a million: a cold process by words, and a reader that stays.
 
-    python -m bench.search --state DIR [--sizes 1000 10000 100000] [--runs 5]
+    python -m bench.quality --eval EVAL --state DIR chat                      # once: real windows and their vectors
+    python -m bench.search --eval EVAL --quality DIR --state DIR2 [--sizes 10000 100000 1000000] [--questions 40]
 
-Builds an index of synthetic chunks (words by Zipf's law, vectors in clusters) with the program's own writer. Cold times
-are whole processes of `sources search --json` with `kind = "off"`, beside a bare interpreter; warm ones are medians of
-one open searcher over many questions. `recall` compares the probed cells with an exact scan. Seconds of a shared
-machine mean little; the ratios in one run do.
+Windows, rooms and vectors are made by `bench.windows`; the index of each size stays in `--state`, and one that is there
+is used. Questions are those of the chat set as people wrote them (17 words on average), four words of each, and five
+of the commonest words; their vectors are the model's. Times leave out the embedding. `hybrid` is a whole search, with
+snippets; `room` asks in a room that has a hundredth of all windows. `recall` is the share of the ten nearest of a whole
+scan that is among the first ten. Each size is asked in a process of its own, so memory is that reader's; the first
+question is shown, and the first three do not count.
+
+Milliseconds are the clock's and the process's own work (`cpu`), medians and 95th percentiles. On a shared machine both
+grow with its load: the first as others have their turn, the second because of the caches.
 """
 
 import argparse
 import asyncio
+import json
 import random
-import statistics
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
+from typing import Final
 
 import numpy
 
+from bench.output import load, say
+from bench.processes import run_alone
+from bench.windows import Windows, fill, rooms
+from index.embed.base import Embedded, Embedder, EmbedderIdentity, Refusal, Role
 from index.engines.sqlite.engine import SqliteEngine
-from index.model import (
-    EVERYTHING,
-    Chunk,
-    Corpus,
-    Document,
-    DocumentId,
-    Filters,
-    Kind,
-    Query,
-    SourceId,
-    Vector,
-    chunk_id,
-)
+from index.model import EVERYTHING, Filters, Query, Vector
+from index.search import Searcher, SearchSettings
 from index.store import vectors
+from index.store.driver import connector
 from index.store.store import Store, open_store
 from index.text.query import parse
 from index.text.words import Keys
-from ingest.writing import Writer
-from sources.app import fingerprint
+from sources.app import embedder_of, fingerprint
 from sources.config.model import Config
+from sources.config.settings import embed_settings
+from sources.credentials import Credentials
+from sources.measuring.memory import memory_of
+from sources.measuring.trial import times_of
 
-DIMENSION = 384
-VOCABULARY = 30_000
-SOURCE = SourceId("repo:bench")
+LIMIT: Final = 100
+COMMON: Final = (
+    "how", "can", "the", "what", "install", "from", "have", "with", "you", "is", "do", "get", "use", "there", "want",
+    "need", "just",
+)  # fmt: skip
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_LONG: Final = 4
+_AT_ONCE: Final = 20_000
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--eval", type=Path, required=True)
+    parser.add_argument("--quality", type=Path, required=True, help="the --state of bench.quality")
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000])
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--questions", type=int, default=40)
+    parser.add_argument("--runs", type=int, default=5, help="of the cold process")
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    sys.stdout.write(
-        "chunks    build_s  MB     bare_ms cold_ms   words_ms p95   common_ms  vectors_ms p95  recall@10\n"
-    )
+    questions = asyncio.run(_questions(options)) if options.one is None else []
+    if options.one is not None:
+        asyncio.run(_ask(options, options.one))
+        return
+    options.state.mkdir(parents=True, exist_ok=True)
+    (options.state / "questions.json").write_text(json.dumps(questions))
     for size in options.sizes:
         config = Config(state_dir=options.state / str(size))
-        built = asyncio.run(build(config, size)) if not config.index_file.exists() else 0.0
-        bare = _process([sys.executable, "-c", "pass"], options.runs)
-        cold = _process(_search(config), options.runs)
-        warm = asyncio.run(measure(config))
-        megabytes = config.index_file.stat().st_size / 1e6
-        sys.stdout.write(f"{size:<9} {built:<8.1f} {megabytes:<6.0f} {bare:<7.0f} {cold:<9.0f} {warm}\n")
-        sys.stdout.flush()
+        built = "there already" if config.index_file.exists() else f"built in {_built(options, config, size):.0f} s"
+        each = config.index_file.stat().st_size / size
+        say(f"\n{size} windows, {built}, {each:.0f} bytes each; {load()}")
+        bare = [run_alone([sys.executable, "-c", "pass"]) for _ in range(options.runs)]
+        cold = [run_alone(_search(config, questions[0][0])) for _ in range(options.runs)]
+        say(
+            f"  cold, by words: {median(one.seconds for one in cold) * 1_000:.0f} ms"
+            f" ({median(one.cpu_seconds for one in cold) * 1_000:.0f} cpu);"
+            f" a bare interpreter {median(one.seconds for one in bare) * 1_000:.0f} ms"
+        )
+        program = [sys.executable, "-m", "bench.search", "--one", str(size)]
+        for name in ("eval", "quality", "state", "questions"):
+            program += [f"--{name}", str(getattr(options, name))]
+        subprocess.run(program, check=True)
 
 
-async def build(config: Config, size: int) -> float:
-    """Index `size` chunks of about 80 words, 10 to a document, each with one vector; returns seconds."""
+async def _questions(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """Questions of the chat set, each with its vector in hexadecimal digits."""
+    lines = (options.eval / "chat" / "queries.jsonl").read_text().splitlines()[: options.questions]
+    texts = [json.loads(line)["query"] for line in lines]
+    config = Config(state_dir=options.quality / "chat")
+    async with embedder_of(embed_settings(config, Credentials.found(None))) as embedder:
+        if embedder is None:
+            raise SystemExit("there is no model (run bench.quality first)")
+        made = await embedder.embed(texts, Role.QUERY)
+    return [(text, one.hex()) for text, one in zip(texts, made, strict=True) if not isinstance(one, Refusal)]
+
+
+def _built(options: argparse.Namespace, config: Config, size: int) -> float:
+    """Seconds."""
     start = time.perf_counter()
-    words = [f"{_syllables(number)}" for number in range(VOCABULARY)]
-    weights = [1 / (rank + 10) for rank in range(VOCABULARY)]
-    draw = random.Random(1)
-    keys = Keys(config.index.languages)
-    async with open_store(config.index_file, is_writer=True) as store:
-        made_with = fingerprint(config, None)
-        async with store.transaction():
-            await store.save_fingerprint(made_with)
-        writer = Writer(store, made_with, keys.document_keys)
-        for first in range(0, size // 10, 500):
-            async with writer.batch(SOURCE, label="bench", is_public=True) as batch:
-                for number in range(first, min(first + 500, size // 10)):
-                    texts = [" ".join(draw.choices(words, weights, k=80)) for _ in range(10)]
-                    await batch.put(_document(number, texts))
-        await _embed(writer)
+    asyncio.run(_written(options, config, size))
     return time.perf_counter() - start
 
 
-def _syllables(number: int) -> str:
-    parts = ("ka", "lo", "mi", "ten", "ru", "sa", "vor", "ni", "pel", "du")
-    return "".join(parts[int(digit)] for digit in str(number))
+async def _written(options: argparse.Namespace, config: Config, size: int) -> None:
+    windows = Windows(options.quality / "chat" / "index.sqlite", Keys(("en",)))
+    async with open_store(config.index_file, is_writer=True) as store, store.transaction():
+        await store.save_fingerprint(fingerprint(config, None))
+    connection = connector(config.index_file, is_writer=True)()
+    fill(connection, windows, size)
+    connection.execute("BEGIN")
+    for first in range(0, size, _AT_ONCE):
+        made = windows.vectors(first, min(first + _AT_ONCE, size))
+        scaled = numpy.clip(numpy.rint(made * vectors.scale(windows.dimension)), -127, 127).astype(numpy.int8)
+        connection.executemany(
+            "INSERT INTO vector(cell, part_key, chunk_key, data) SELECT 0, part_key, chunk_key, ?2 FROM part"
+            " WHERE part_key = ?1",
+            [(number, row.tobytes()) for number, row in enumerate(scaled, start=first + 1)],
+        )
+    connection.execute("UPDATE part SET cell = 0")
+    connection.execute("COMMIT")
+    connection.close()
+    async with open_store(config.index_file, is_writer=True) as store:
+        async with store.transaction():
+            await vectors.divide(store.connection)
+        await store.wipe()
 
 
-def _document(number: int, texts: Sequence[str]) -> Document:
-    identity = DocumentId(f"{SOURCE} page{number}.md")
-    chunks = tuple(Chunk(id=chunk_id(identity, str(n)), ordinal=n, text=text) for n, text in enumerate(texts))
-    return Document(
-        id=identity, source=SOURCE, corpus=Corpus.FORGE, kind=Kind.DOC, title=f"Page {number}", revision="1",
-        chunks=chunks, path=f"page{number}.md",
-    )  # fmt: skip
-
-
-async def _embed(writer: Writer) -> None:
-    """Vectors in clusters, as those of texts are; questions are drawn near them."""
-    draw = numpy.random.default_rng(1)
-    centres = draw.standard_normal((200, DIMENSION))
-    connection = writer.store.connection
-    cells = await vectors.cells(connection)
-    after = 0
-    while waiting := await vectors.pending(connection, after=after, limit=5_000):
-        after = waiting[-1].part
-        made = centres[draw.integers(0, 200, len(waiting))] + draw.standard_normal((len(waiting), DIMENSION))
-        async with writer.transaction():
-            pairs = zip(waiting, made, strict=True)
-            await vectors.save(connection, [(part, _unit(vector)) for part, vector in pairs], cells)
-    async with writer.transaction():
-        await vectors.divide(connection)
-
-
-def _unit(vector: "numpy.ndarray") -> Vector:
-    return Vector((vector / numpy.linalg.norm(vector)).astype("<f4").tobytes())
-
-
-def _search(config: Config) -> list[str]:
+def _search(config: Config, question: str) -> list[str]:
     file = config.state_dir / "sources.toml"
     file.write_text(f'state_dir = "{config.state_dir}"\n[embed]\nkind = "off"\n')
     program = [sys.executable, "-c", "from sources.cli.main import main; main()"]
-    return [
-        *program,
-        "--config",
-        str(file),
-        "search",
-        "--json",
-        f"{_syllables(321)} {_syllables(4567)} {_syllables(29)}",
-    ]
+    return [*program, "--config", str(file), "search", "--json", _short(question)]
 
 
-def _process(command: list[str], runs: int) -> float:
-    """Median milliseconds of whole processes."""
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        subprocess.run(command, check=True, capture_output=True)
-        times.append((time.perf_counter() - start) * 1000)
-    return statistics.median(times)
+def _short(question: str) -> str:
+    """Four of its longer words."""
+    words = [word for word in _WORD.findall(question) if len(word) >= _LONG]
+    return " ".join(random.Random(question).sample(words, min(len(words), 4))) or question
 
 
-async def measure(config: Config, questions: int = 60) -> str:
+@dataclass(slots=True)
+class Given(Embedder):
+    """The vectors of the questions, which were embedded before."""
+
+    vector: Vector = field(default=Vector(b""))
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        raise NotImplementedError
+
+    async def embed(self, texts: Sequence[str], role: Role) -> list[Embedded]:
+        return [self.vector for _ in texts]
+
+    async def close(self) -> None:
+        return None
+
+
+async def _ask(options: argparse.Namespace, size: int) -> None:
+    config = Config(state_dir=options.state / str(size))
     keys = Keys(config.index.languages)
-    draw = random.Random(2)
-    noise = numpy.random.default_rng(3)
-    centres = numpy.random.default_rng(1).standard_normal((200, DIMENSION))
+    asked = [
+        (text, Vector(bytes.fromhex(vector)))
+        for text, vector in json.loads((options.state / "questions.json").read_text())
+    ]
+    draw = random.Random(5)
+    short = [(_short(text), vector) for text, vector in asked]
+    common = [(" ".join(draw.sample(COMMON, 5)), vector) for _, vector in asked]
+    room = Filters(rooms=frozenset([rooms(size)[1].id]))
+    given = Given()
     async with open_store(config.index_file, is_writer=False) as store:
         engine = SqliteEngine(store, keys)
-        usual = [" ".join(_syllables(draw.randrange(50, VOCABULARY)) for _ in range(4)) for _ in range(questions)]
-        common = [" ".join(_syllables(draw.randrange(0, 12)) for _ in range(4)) for _ in range(questions // 4)]
-        near = [_unit(centres[noise.integers(0, 200)] + noise.standard_normal(DIMENSION)) for _ in range(questions)]
-        lexical = [await _ranked(engine, text) for text in usual]
-        often = [await _ranked(engine, text) for text in common]
-        times, shares = [], []
-        for vector in near:
-            start = time.perf_counter()
-            async with engine.view(EVERYTHING, Filters()) as view:
-                found = await view.nearest(vector, Query("", ()), limit=100)
-            times.append((time.perf_counter() - start) * 1000)
-            shares.append(await _recall(store, vector, [place.chunk for place in found[:10]]))
-    return (
-        f"{statistics.median(lexical):<8.1f} {_p95(lexical):<6.1f} {statistics.median(often):<10.1f}"
-        f" {statistics.median(times):<9.1f} {_p95(times):<6.1f} {statistics.mean(shares):.3f}"
-    )
+        searcher = Searcher(engine, keys, given, SearchSettings())
+
+        def by_words(filters: Filters) -> Callable[[str, Vector], Awaitable[object]]:
+            async def ask(text: str, vector: Vector) -> object:
+                async with engine.view(EVERYTHING, filters) as view:
+                    return await view.lexical(parse(text, now_ms=0), limit=LIMIT)
+
+            return ask
+
+        def by_vector(filters: Filters) -> Callable[[str, Vector], Awaitable[object]]:
+            async def ask(text: str, vector: Vector) -> object:
+                async with engine.view(EVERYTHING, filters) as view:
+                    return await view.nearest(vector, Query("", ()), limit=LIMIT)
+
+            return ask
+
+        def hybrid(prefix: str) -> Callable[[str, Vector], Awaitable[object]]:
+            async def ask(text: str, vector: Vector) -> object:
+                given.vector = vector
+                return await searcher.search([prefix + text])
+
+            return ask
+
+        inside = f"room:{rooms(size)[1].id} "
+        say("                               p50 ms    p95     cpu p50    p95   first")
+        await _line("vectors", by_vector(Filters()), asked)
+        await _line("words, short", by_words(Filters()), short)
+        await _line("words, as written", by_words(Filters()), asked)
+        await _line("words, common alone", by_words(Filters()), common)
+        await _line("hybrid, short", hybrid(""), short)
+        await _line("hybrid, as written", hybrid(""), asked)
+        await _line("hybrid, common alone", hybrid(""), common)
+        await _line("room: vectors", by_vector(room), asked)
+        await _line("room: words, short", by_words(room), short)
+        await _line("room: words, as written", by_words(room), asked)
+        await _line("room: words, common alone", by_words(room), common)
+        await _line("room: hybrid, short", hybrid(inside), short)
+        if (memory := memory_of()) is not None:
+            say(f"  the reader has {memory.resident / 1e6:.0f} MB, {memory.peak / 1e6:.0f} at most; {load()}")
+        say(f"  recall@10 {await _recall(store, engine, [vector for _, vector in asked]):.3f}")
 
 
-async def _ranked(engine: SqliteEngine, text: str) -> float:
-    query = parse(text, now_ms=0)
-    start = time.perf_counter()
-    async with engine.view(EVERYTHING, Filters()) as view:
-        await view.lexical(query, limit=100)
-    return (time.perf_counter() - start) * 1000
+async def _line(
+    name: str, ask: Callable[[str, Vector], Awaitable[object]], questions: Sequence[tuple[str, Vector]]
+) -> None:
+    """The first three warm up."""
+    taken, work = [], []
+    for text, vector in questions:
+        start, before = time.perf_counter(), time.process_time()
+        await ask(text, vector)
+        taken.append((time.perf_counter() - start) * 1_000)
+        work.append((time.process_time() - before) * 1_000)
+    clock, cpu = times_of(taken[3:] or taken), times_of(work[3:] or work)
+    say(f"  {name:<26} {clock.p50_ms:7.1f} {clock.p95_ms:7.1f}   {cpu.p50_ms:7.1f} {cpu.p95_ms:7.1f} {work[0]:7.1f}")
 
 
-async def _recall(store: Store, vector: Vector, found: Sequence[int]) -> float:
-    """The share of the ten nearest of a whole scan that is among the ten found."""
-    rows = await store.connection.execute_fetchall(
-        "SELECT chunk.id FROM vector JOIN chunk USING (chunk_key)"
-        " ORDER BY vec_distance_l2(vec_int8(data), vec_int8(?)), chunk.id LIMIT 10",
-        (vectors.quantise(vector),),
-    )
-    exact = {int(row[0]) for row in rows}
-    return len(exact & set(found)) / max(len(exact), 1)
-
-
-def _p95(times: Sequence[float]) -> float:
-    return sorted(times)[int(len(times) * 0.95)]
+async def _recall(store: Store, engine: SqliteEngine, questions: Sequence[Vector]) -> float:
+    asked = numpy.stack([numpy.frombuffer(vectors.quantise(one), numpy.int8) for one in questions]).astype("<f4")
+    nearest: list[list[tuple[float, int]]] = [[] for _ in questions]
+    after = (-1, -1)
+    while rows := list(
+        await store.connection.execute_fetchall(
+            "SELECT cell, part_key, chunk.id, data FROM vector JOIN chunk USING (chunk_key)"
+            " WHERE (cell, part_key) > (?, ?) ORDER BY cell, part_key LIMIT ?",
+            (*after, _AT_ONCE),
+        )
+    ):
+        after = (rows[-1][0], rows[-1][1])
+        block = numpy.frombuffer(b"".join(row[3] for row in rows), numpy.int8).reshape(len(rows), -1).astype("<f4")
+        far = (block**2).sum(axis=1) - 2 * asked @ block.T
+        for number, row in enumerate(far):
+            places = numpy.argpartition(row, min(10, len(row) - 1))[:10]
+            best = [*nearest[number], *((float(row[place]), int(rows[place][2])) for place in places)]
+            nearest[number] = sorted(best)[:10]
+    shares = []
+    for vector, best in zip(questions, nearest, strict=True):
+        async with engine.view(EVERYTHING, Filters()) as view:
+            found = await view.nearest(vector, Query("", ()), limit=LIMIT)
+        shares.append(len({one.chunk for one in found[:10]} & {chunk for _, chunk in best}) / len(best))
+    return sum(shares) / len(shares)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ multiply and add up exactly in its floats, so equal vectors are equally far.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from json import dumps
-from math import isqrt, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING, Final
 
 from index.errors import StoreError
@@ -16,19 +16,19 @@ from index.model import Vector
 from index.store.driver import Connection
 from index.store.postings import passing
 from index.store.scope import Range, Scope
-from index.store.vectors import REGION_BITS, cosine, quantise
+from index.store.vectors import cosine, quantise
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-LEAST_PROBED: Final = 24
-"""Cells; otherwise twice the root of their number."""
-MANY_CELLS: Final = 2_000
-"""Beyond so many, those of the nearest quarter of the regions alone are looked at."""
+MOST_ROWS: Final = 50_000
+"""Of vectors; cells are read, nearest first, until there are so many."""
 LEAST_ROWS: Final = 2_000
-"""In the scope; while the cells that were read have fewer, further ones are."""
-MOST_ROUNDS: Final = 4
+"""In the scope: while there are fewer, further cells are read, up to three times as many rows."""
+CELLS_AT_ONCE: Final = 64
+_LOOKED_UP: Final = 5
+"""How many rows can be read in the time of looking one up."""
 _BLOCK: Final = 512
 """Rows whose distances are taken at once: few enough to stay in the processor's cache."""
 
@@ -41,16 +41,50 @@ class Near:
     cosine: float
 
 
-def nearest(connection: Connection, vector: Vector, scope: Scope, *, limit: int) -> list[Near]:
-    """Chunks by their best part, nearest first. Raises StoreError where vectors are not as long as the question's."""
+class Centroids:
+    """Of all cells, in memory: 1.5 kB each."""
+
+    def __init__(self, connection: Connection) -> None:
+        import numpy
+
+        rows = connection.execute("SELECT cell, centroid FROM cell ORDER BY cell").fetchall()
+        self.cells = [int(row[0]) for row in rows]
+        stacked = numpy.frombuffer(b"".join(row[1] for row in rows), numpy.int8)
+        self._matrix = stacked.reshape(len(rows), len(stacked) // max(1, len(rows))).astype(numpy.float32)
+        self._quarter_norms = (self._matrix**2).sum(axis=1) / 4
+
+    def order(self, question: bytes) -> list[int]:
+        """The cells, those first that are the most likely to hold the nearest vectors.
+
+        By distance, but the length of a centroid counts half: that of a wide cell is short, which would put it behind
+        its better half. Measured on a million windows and questions as people ask them: 83 % instead of 78 % of the ten
+        nearest are in the first cells with 3 % of all vectors.
+        """
+        import numpy
+
+        asked = numpy.frombuffer(question, numpy.int8).astype(numpy.float32)
+        near = numpy.einsum("ij,j->i", self._matrix, asked)  # not by BLAS, whose threads go on waiting for more work
+        order = numpy.argsort(self._quarter_norms - near, kind="stable")
+        return [self.cells[place] for place in order.tolist()]
+
+
+def nearest(
+    connection: Connection, vector: Vector, scope: Scope, *, limit: int, centroids: Centroids | None = None
+) -> list[Near]:
+    """Chunks by their best part, nearest first. Raises StoreError where vectors are not as long as the question's.
+
+    `centroids` are those of an earlier question, as long as nothing was written.
+    """
     data = quantise(vector)
-    cells, regions = _counts(connection)
-    if not cells:
-        measured = _of_scope(connection, data, None, scope.reach())
-    elif scope.is_narrow and (reach := scope.reach()) is not None:
-        measured = _of_scope(connection, data, reach, None)
+    centroids = centroids or Centroids(connection)
+    reach = scope.reach()
+    if not centroids.cells:
+        measured = _of_all(connection, data, reach)
+    elif scope.is_narrow and reach is not None:
+        among = "json_each(?) AS run CROSS JOIN chunk_vector ON chunk_key BETWEEN run.value ->> 0 AND run.value ->> 1"
+        measured = _read(connection, data, among, (dumps(reach),), None)
     else:
-        measured = _of_cells(connection, data, scope.ranges, cells, regions if cells > MANY_CELLS else 0)
+        measured = _of_cells(connection, data, centroids.order(data), scope.ranges)
     wanted = limit
     while True:
         found = measured.best(wanted)
@@ -63,11 +97,12 @@ def nearest(connection: Connection, vector: Vector, scope: Scope, *, limit: int)
 
 
 class _Measured:
-    """The keys of chunks and how far from the question, squared, a vector of theirs is."""
+    """The keys of chunks and how far from the question, squared, a vector of theirs is; `read` were more, perhaps."""
 
-    def __init__(self, keys: "NDArray[numpy.int64]", distances: "NDArray[numpy.float32]") -> None:
+    def __init__(self, keys: "NDArray[numpy.int64]", distances: "NDArray[numpy.float32]", read: int) -> None:
         self.keys = keys
         self.distances = distances
+        self.read = read
 
     def best(self, wanted: int) -> list[tuple[int, float]]:
         """The nearest `wanted` chunks by their best vector; equally near ones by key."""
@@ -88,51 +123,31 @@ class _Measured:
             looked_at *= 4
 
 
-def _counts(connection: Connection) -> tuple[int, int]:
-    """Cells and regions. The cells of a region are numbered on, and counting them one by one reads all centroids."""
-    rows = list(
-        connection.execute(
-            "SELECT count(*), coalesce(sum((SELECT max(cell) FROM cell"
-            f" WHERE cell BETWEEN region << {REGION_BITS} AND (region + 1 << {REGION_BITS}) - 1) - (region"
-            f" << {REGION_BITS})), (SELECT count(*) FROM cell)) FROM region"
-        )
-    )
-    return int(rows[0][1]), int(rows[0][0])
+def _of_all(connection: Connection, data: bytes, reach: Sequence[Range] | None) -> _Measured:
+    """Where there are no cells: one by one if few are wanted, else by reading all."""
+    if reach is not None:
+        runs = dumps(reach)
+        parts = "json_each(?) AS run CROSS JOIN part ON chunk_key BETWEEN run.value ->> 0 AND run.value ->> 1"
+        [(wanted, present)] = connection.execute(
+            f"SELECT (SELECT count(*) FROM {parts}), coalesce(max(part_key), 0) FROM part", (runs,)
+        ).fetchall()
+        if wanted * _LOOKED_UP < present:
+            among = f"{parts} CROSS JOIN vector ON vector.cell = part.cell AND vector.part_key = part.part_key"
+            return _read(connection, data, among, (runs,), None, key="vector.chunk_key")
+    return _read(connection, data, "vector", (), reach)
 
 
-def _of_scope(
-    connection: Connection, data: bytes, runs: Sequence[Range] | None, ranges: Sequence[Range] | None
-) -> _Measured:
-    """By runs of chunks, where the vectors stand in that order, or by all there are, of which those in ranges count."""
-    if runs is None:
-        return _read(connection, data, "chunk_key", "data", "vector", (), ranges)
-    among = "json_each(?) AS run CROSS JOIN chunk_vector ON chunk_key BETWEEN run.value ->> 0 AND run.value ->> 1"
-    return _read(connection, data, "chunk_key", "data", among, (dumps(runs),), None)
-
-
-def _of_cells(
-    connection: Connection, data: bytes, ranges: Sequence[Range] | None, cells: int, regions: int
-) -> _Measured:
-    """By the cells nearest to the question, and further ones while few of their rows are inside the ranges."""
-    among: str = "cell"
-    values: tuple[str, ...] = ()
-    if regions:
-        centroids = _read(connection, data, "region", "centroid", "region", (), None)
-        near = [region for region, _ in centroids.best(max(8, regions // 4))]
-        among = (
-            "json_each(?) AS region CROSS JOIN cell ON cell BETWEEN region.value"
-            f" << {REGION_BITS} AND (region.value + 1 << {REGION_BITS}) - 1"
-        )
-        values = (dumps(near),)
-    centroids = _read(connection, data, "cell", "centroid", among, values, None)
-    probed = max(LEAST_PROBED, 2 * isqrt(cells))
-    order = [cell for cell, _ in centroids.best(MOST_ROUNDS * probed)]
+def _of_cells(connection: Connection, data: bytes, order: Sequence[int], ranges: Sequence[Range] | None) -> _Measured:
+    """Of the first cells as many as the bounds allow."""
+    among = "json_each(?) AS chosen CROSS JOIN vector ON vector.cell = chosen.value"
     rounds: list[_Measured] = []
-    for first in range(0, len(order), probed):
-        chosen = dumps(sorted(order[first : first + probed]))
-        among = "json_each(?) AS chosen CROSS JOIN vector ON vector.cell = chosen.value"
-        rounds.append(_read(connection, data, "chunk_key", "data", among, (chosen,), ranges))
-        if sum(len(one.keys) for one in rounds) >= LEAST_ROWS:
+    read = inside = 0
+    for first in range(0, len(order), CELLS_AT_ONCE):
+        chosen = dumps(sorted(order[first : first + CELLS_AT_ONCE]))
+        rounds.append(_read(connection, data, among, (chosen,), ranges))
+        read += rounds[-1].read
+        inside += len(rounds[-1].keys)
+        if read >= (MOST_ROWS if inside >= LEAST_ROWS else 3 * MOST_ROWS):
             break
     return _joined(rounds)
 
@@ -141,24 +156,26 @@ def _joined(rounds: Sequence[_Measured]) -> _Measured:
     import numpy
 
     return _Measured(
-        numpy.concatenate([one.keys for one in rounds]), numpy.concatenate([one.distances for one in rounds])
+        numpy.concatenate([one.keys for one in rounds]),
+        numpy.concatenate([one.distances for one in rounds]),
+        sum(one.read for one in rounds),
     )
 
 
 def _read(
     connection: Connection,
     data: bytes,
-    key: str,
-    column: str,
     among: str,
     values: Sequence[object],
     ranges: Sequence[Range] | None,
+    *,
+    key: str = "chunk_key",
 ) -> _Measured:
     """The vectors of these rows, measured. What is outside of the ranges is left out."""
-    rows = list(
-        connection.execute(f"SELECT group_concat({key}), CAST(group_concat({column}, '') AS BLOB) FROM {among}", values)
-    )
-    return _measured(data, rows[0][0] or "", rows[0][1] or b"", ranges)
+    [(listed, vectors)] = connection.execute(
+        f"SELECT group_concat({key}), CAST(group_concat(data, '') AS BLOB) FROM {among}", values
+    ).fetchall()
+    return _measured(data, listed or "", vectors or b"", ranges)
 
 
 def _measured(data: bytes, listed: str, vectors: bytes, ranges: Sequence[Range] | None) -> _Measured:
@@ -180,4 +197,4 @@ def _measured(data: bytes, listed: str, vectors: bytes, ranges: Sequence[Range] 
         place = numpy.searchsorted(bounds[:, 0], keys, side="right") - 1
         inside = (place >= 0) & (keys <= bounds[place, 1]) if len(bounds) else numpy.zeros(len(keys), dtype=bool)
         keys, distances = keys[inside], distances[inside]
-    return _Measured(keys, distances)
+    return _Measured(keys, distances, len(matrix))

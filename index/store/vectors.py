@@ -29,7 +29,8 @@ PROBED: Final = "probe"
 DRIFTED: Final = "probe_drifted"
 """Entry of `meta`: not empty while it says something else."""
 CLIP_DEVIATIONS: Final = 4.0
-CELLS_FROM: Final = 20_000
+CELLS_FROM: Final = 50_000
+"""Vectors; fewer are searched one and all."""
 VECTORS_PER_CELL: Final = 100
 SAMPLED_PER_CELL: Final = 32
 LEAST_MEMBERS: Final = 4

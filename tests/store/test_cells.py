@@ -77,6 +77,7 @@ async def by_cell(store: Store) -> set[tuple[int, int, bytes]]:
 
 
 async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "CELLS_FROM", 20_000)
     points = made(2)
     questions = made(3)[Random(1).sample(range(COUNT), 20)]
     exact = numpy.argsort(-(points @ questions.T), axis=0)[:10].T + 1
@@ -93,13 +94,12 @@ async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, mon
         for check in CHECKS:
             if check.name in CHECKED:
                 assert list(await store.connection.execute_fetchall(check.question)) == [], check.name
-        for many in (nearest.MANY_CELLS, 10):  # all cells are looked at, or those of the nearest regions
-            monkeypatch.setattr(nearest, "MANY_CELLS", many)
-            shares = [
-                len(await found(store, question) & set(map(int, best))) / 10
-                for question, best in zip(questions, exact, strict=True)
-            ]
-            assert sum(shares) / len(shares) >= 0.95
+        monkeypatch.setattr(nearest, "MOST_ROWS", 6_000)
+        shares = [
+            len(await found(store, question) & set(map(int, best))) / 10
+            for question, best in zip(questions, exact, strict=True)
+        ]
+        assert sum(shares) / len(shares) >= 0.95
         assert await by_chunk(store) == await by_cell(store)
         low, high = 5_001, 5_400
         room = Scope(None, (((1 << 32) + low, (1 << 32) + high),), is_narrow=True)
@@ -134,6 +134,7 @@ async def test_a_centroid_is_never_one_vector(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, points: "numpy.ndarray"
 ) -> None:
     """It outlives the vectors that it was made of. The small sets had regions of one vector, and that as a centroid."""
+    monkeypatch.setattr(vectors, "CELLS_FROM", 20_000)
     if len(points) < COUNT:
         monkeypatch.setattr(vectors, "CELLS_FROM", 400)
         monkeypatch.setattr(vectors, "VECTORS_PER_CELL", 11)

@@ -63,8 +63,10 @@ class SqliteView:
         return await self._connection.run(lambda connection: self._nearest(connection, vector, query, limit))
 
     def _nearest(self, connection: Connection, vector: Vector, query: Query, limit: int) -> list[Ranked]:
+        self._statistics.check(connection)
         demands = self._words(connection).demands(query)
-        found = nearest(connection, vector, self._scope, limit=limit)
+        centroids = self._statistics.centroids(connection)
+        found = nearest(connection, vector, self._scope, limit=limit, centroids=centroids)
         near = [one for one in found if demands.allow(one.chunk_key)]
         identities = chunk_ids(connection, [one.chunk_key for one in near])
         cosines = {identities[one.chunk_key]: one.cosine for one in near if one.chunk_key in identities}

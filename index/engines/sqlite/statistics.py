@@ -1,6 +1,6 @@
-"""What is known of words from earlier questions: counts that stay true as long as nothing is written.
+"""What is known from earlier questions and stays true as long as nothing is written: counts of words, centroids.
 
-Each belongs to the ranges that an audience sees. What is kept is bounded, and a change of the file empties it.
+Counts belong to the ranges that an audience sees. What is kept is bounded, and a change of the file empties it.
 """
 
 from collections import OrderedDict
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from index.store.driver import Connection
+from index.store.nearest import Centroids
 from index.store.postings import sample
 from index.store.scope import Range
 
@@ -44,6 +45,7 @@ class Statistics:
         self._state: tuple[int, int] | None = None
         self._counts: OrderedDict[tuple[str, Visible, int], int] = OrderedDict()
         self._samples: OrderedDict[Visible, Sample] = OrderedDict()
+        self._centroids: Centroids | None = None
 
     def check(self, connection: Connection) -> None:
         """Forget everything if the file has changed, by whomever. Inside the read transaction that asks next."""
@@ -52,6 +54,7 @@ class Statistics:
         if state != self._state:
             self._counts.clear()
             self._samples.clear()
+            self._centroids = None
             self._state = state
 
     def count(self, expression: str, visible: Visible, at_most: int, ask: Callable[[], int]) -> int:
@@ -71,3 +74,8 @@ class Statistics:
                 self._samples.popitem(last=False)
         self._samples.move_to_end(visible)
         return self._samples[visible]
+
+    def centroids(self, connection: Connection) -> Centroids:
+        if self._centroids is None:
+            self._centroids = Centroids(connection)
+        return self._centroids

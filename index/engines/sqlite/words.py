@@ -29,6 +29,8 @@ PAIR_WEIGHT: Final = 0.7
 PAIRED_POSTINGS: Final = 5_000
 """A pair is looked for when its rarer word has at most so many: two common words say little and cost much."""
 MOST_CONTAINING: Final = 2_000
+MOST_RUNS: Final = 50
+"""In a scope of more, postings are read as if it were not narrow: each is held against each run."""
 
 _SPARE: Final = 20
 
@@ -67,7 +69,9 @@ class WordRanking:
         read, common = _parted(asked, budget)
         cache: dict[str, object] = {}
         groups = [[Feature(self._sums.present(found))] for found in demands.demanded]
-        groups += [self._features(word, cache) for word in read]
+        reach = self._scope.reach() if self._scope.is_narrow and not is_small else None
+        counted = None if reach is None or len(reach) > MOST_RUNS else budget // 2
+        groups += [self._features(word, cache, counted) for word in read]
         task = Task(demands, chunks, size / max(chunks, 1), limit + _SPARE)
         if common:
             groups += self._common.features(common, read, [one for group in groups for one in group], task)
@@ -135,13 +139,21 @@ class WordRanking:
         found.update((Sought(None, group), None) for group in self._keys.query_groups(text) if group not in seen)
         return tuple(found)
 
-    def _features(self, word: Word, cache: dict[str, object]) -> list[Feature]:
+    def _features(self, word: Word, cache: dict[str, object], counted: int | None) -> list[Feature]:
+        """`counted`: how far the word was counted. Then its postings in the scope are all that is read of it."""
         if word.frequency == 0:
             return self._features_of_part(word.text)
+        reach = self._scope.visible if counted is None else self._scope.reach()
         for token in dict.fromkeys(token for one in word.sought for token in one.tokens):
             if token not in cache:
-                cache[token] = self._sums.counts(postings.postings(self._connection, token, self._scope.visible))
-        return [Feature(self._sums.frequency(one, cache)) for one in word.sought]
+                cache[token] = self._sums.counts(postings.postings(self._connection, token, reach))
+        return [
+            Feature(
+                self._sums.frequency(one, cache),
+                estimated_chunks=None if counted is None else self._frequency(one.expression, counted),
+            )
+            for one in word.sought
+        ]
 
     def _features_of_part(self, text: str) -> list[Feature]:
         """A word that stands nowhere may be the beginning or the inside of one that does."""
