@@ -23,6 +23,7 @@ from typing import Final
 import aiosqlite
 
 from index.store import fulltext, pages, separators
+from index.store.driver import File
 
 DEBT: Final = "erase.owed"
 """One of the following in `meta`; without it, no wipe was ever made. One digit, so that no other row moves."""
@@ -143,7 +144,7 @@ async def ease(connection: aiosqlite.Connection, traces: Traces) -> None:
     traces.is_bulk = True
 
 
-async def _clean_indexes(connection: aiosqlite.Connection, traces: Traces) -> int:
+async def _clean_indexes(connection: File, traces: Traces) -> int:
     """Inside a transaction."""
     if not traces.is_bulk:
         return await separators.mend(connection, traces.texts)
@@ -160,7 +161,7 @@ async def keep_short(connection: aiosqlite.Connection, traces: Traces) -> None:
         await connection.execute_fetchall("PRAGMA wal_checkpoint(PASSIVE)")
 
 
-async def wipe(connection: aiosqlite.Connection, traces: Traces) -> Wiped:
+async def wipe(connection: File, traces: Traces) -> Wiped:
     """Leave no trace of what was deleted. Waits for readers, but not longer than some seconds.
 
     Not done, it stays owed: the next run looks at the whole file.

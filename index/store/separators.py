@@ -16,8 +16,7 @@ from collections.abc import Iterable, Sequence
 from json import dumps
 from typing import Final
 
-import aiosqlite
-
+from index.store.driver import Connection, File
 from index.store.fulltext import TABLES, rewrite
 
 _VERSIONS: Final = frozenset({4, 5})
@@ -27,107 +26,94 @@ _Separator = tuple[int, bytes, int]  # segment, the byte for the index with the 
 _TOKENIZER: Final = re.compile(r"tokenize='([^']*)'")
 
 
-async def mend(connection: aiosqlite.Connection, texts: Sequence[str] | None) -> int:
+async def mend(connection: File, texts: Sequence[str] | None) -> int:
     """Drop stale separators, of words in these deleted texts or of any (None); returns how many. Inside a transaction.
 
     The texts are cut into terms by the tables' own tokenizers, in a table in memory.
     """
     if texts is not None and not texts:
         return 0
-    mended = 0
-    for table in TABLES:
-        changed = await _mend(connection, table, texts) if await _is_known_version(connection, table) else None
-        if changed is None:
-            await rewrite(connection)
-            return mended + 1
-        mended += changed
-    return mended
+    mended = await connection.run(lambda bare: [_mend(bare, table, texts) for table in TABLES])
+    if None in mended:
+        await rewrite(connection)
+    return sum(1 if one is None else one for one in mended)
 
 
-async def _mend(connection: aiosqlite.Connection, table: str, texts: Sequence[str] | None) -> int | None:
+def _mend(connection: Connection, table: str, texts: Sequence[str] | None) -> int | None:
     """None: the index is not as expected."""
-    chosen = await _all(connection, table) if texts is None else await _before(connection, table, texts)
+    if not _is_known_version(connection, table):
+        return None
+    chosen = _all(connection, table) if texts is None else _before(connection, table, texts)
     mended = 0
     for start in range(0, len(chosen), _AT_ONCE):
         some = chosen[start : start + _AT_ONCE]
-        blocks = await _blocks(connection, table, some)
+        blocks = _blocks(connection, table, some)
         for segment, separator, page in some:
             block = blocks.get((segment << _SEGMENT_BITS) + page)
-            if (
-                block is None
-            ):  # it was merged into another segment; FTS5 passes its separator over until all of them are
-                await connection.execute(f"DELETE FROM {table}_idx WHERE segid = ? AND term = ?", (segment, separator))
+            if block is None:  # merged into another segment; FTS5 passes its separator over until all of them are
+                connection.execute(f"DELETE FROM {table}_idx WHERE segid = ? AND term = ?", (segment, separator))
                 mended += 1
                 continue
             first = first_term(block)
             if first is None or first < separator:
                 return None
             if not first.startswith(separator):
-                await connection.execute(
+                connection.execute(
                     f"UPDATE {table}_idx SET term = ? WHERE segid = ? AND term = ?", (first, segment, separator)
                 )
                 mended += 1
     return mended
 
 
-async def _blocks(connection: aiosqlite.Connection, table: str, some: Sequence[_Separator]) -> dict[int, bytes]:
+def _blocks(connection: Connection, table: str, some: Sequence[_Separator]) -> dict[int, bytes]:
     """The pages of these separators, by their ids; one that is gone is left out."""
     ids = dumps([(segment << _SEGMENT_BITS) + page for segment, _, page in some])
-    rows = await connection.execute_fetchall(
+    rows = connection.execute(
         f"SELECT id, block FROM {table}_data WHERE id IN (SELECT value FROM json_each(?))", (ids,)
     )
     return {int(row[0]): bytes(row[1]) for row in rows}
 
 
-async def _all(connection: aiosqlite.Connection, table: str) -> list[_Separator]:
+def _all(connection: Connection, table: str) -> list[_Separator]:
     """The first page of a segment has none."""
-    rows = await connection.execute_fetchall(
-        f"SELECT segid, CAST(term AS BLOB), pgno >> 1 FROM {table}_idx WHERE length(term) > 1"
-    )
+    rows = connection.execute(f"SELECT segid, CAST(term AS BLOB), pgno >> 1 FROM {table}_idx WHERE length(term) > 1")
     return [(int(row[0]), bytes(row[1]), int(row[2])) for row in rows]
 
 
-async def _before(connection: aiosqlite.Connection, table: str, texts: Iterable[str]) -> list[_Separator]:
-    """Of each term of the texts that no text has any more: the last before it in each segment, if the term begins so.
+def _before(connection: Connection, table: str, texts: Iterable[str]) -> list[_Separator]:
+    """Of each term of the texts: the last separator before it in each segment, if the term begins so.
 
-    The byte before each term says in which index of the table it stands; there is only one.
+    Whether some text still has the term is not asked here: to look for it in all segments costs more than to look at
+    the page. The byte before each term says in which index of the table it stands; there is only one.
     """
-    rows = list(await connection.execute_fetchall("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)))
-    tokenizer = _TOKENIZER.search(str(rows[0][0]))
+    [(sql,)] = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).fetchall()
+    tokenizer = _TOKENIZER.search(str(sql))
     if tokenizer is None:
         raise AssertionError(f"the table {table} names no tokenizer")
-    await connection.execute(
+    connection.execute(
         f"CREATE VIRTUAL TABLE temp.gone USING fts5(text, content='', detail=none, tokenize='{tokenizer[1]}')"
     )
-    await connection.executemany("INSERT INTO temp.gone(text) VALUES (?)", [(text,) for text in texts])
-    await connection.execute("CREATE VIRTUAL TABLE temp.gone_terms USING fts5vocab(temp, gone, row)")
-    await connection.execute(f"CREATE VIRTUAL TABLE temp.standing USING fts5vocab(main, {table}, instance)")
-    rows = list(
-        await connection.execute_fetchall(
-            f"WITH RECURSIVE segment(id) AS (SELECT min(segid) FROM {table}_idx UNION ALL"
-            f" SELECT (SELECT min(segid) FROM {table}_idx WHERE segid > id) FROM segment WHERE id IS NOT NULL),"
-            " spoken(term) AS MATERIALIZED (SELECT CAST('0' || term AS BLOB) FROM gone_terms"
-            " WHERE NOT EXISTS (SELECT 1 FROM standing WHERE standing.term = gone_terms.term)),"
-            " page(segid, separator, term) AS (SELECT segment.id, (SELECT i.term FROM"
-            f" {table}_idx AS i WHERE i.segid = segment.id AND i.term <= spoken.term ORDER BY i.term DESC LIMIT 1),"
-            " spoken.term FROM segment, spoken WHERE segment.id IS NOT NULL)"
-            " SELECT DISTINCT segid, CAST(separator AS BLOB) FROM page"
-            " WHERE length(separator) > 1 AND substr(term, 1, length(separator)) = separator"
-        )
-    )
-    for name in ("standing", "gone_terms", "gone"):
-        await connection.execute(f"DROP TABLE temp.{name}")
-    found: list[_Separator] = []
-    for segment, separator in rows:
-        pages = await connection.execute_fetchall(
-            f"SELECT pgno >> 1 FROM {table}_idx WHERE segid = ? AND term = ?", (segment, separator)
-        )
-        found += [(int(segment), bytes(separator), int(row[0])) for row in pages]
-    return found
+    connection.executemany("INSERT INTO temp.gone(text) VALUES (?)", [(text,) for text in texts])
+    connection.execute("CREATE VIRTUAL TABLE temp.gone_terms USING fts5vocab(temp, gone, row)")
+    rows = connection.execute(
+        f"WITH RECURSIVE segment(id) AS (SELECT min(segid) FROM {table}_idx UNION ALL"
+        f" SELECT (SELECT min(segid) FROM {table}_idx WHERE segid > id) FROM segment WHERE id IS NOT NULL),"
+        " spoken(term) AS MATERIALIZED (SELECT CAST('0' || term AS BLOB) FROM gone_terms),"
+        " page(segid, separator, term) AS (SELECT segment.id, (SELECT i.term FROM"
+        f" {table}_idx AS i WHERE i.segid = segment.id AND i.term <= spoken.term ORDER BY i.term DESC LIMIT 1),"
+        " spoken.term FROM segment, spoken WHERE segment.id IS NOT NULL),"
+        " suspect(segid, separator) AS (SELECT DISTINCT segid, separator FROM page"
+        " WHERE length(separator) > 1 AND substr(term, 1, length(separator)) = separator)"
+        f" SELECT segid, CAST(term AS BLOB), pgno >> 1 FROM suspect CROSS JOIN {table}_idx AS i USING (segid)"
+        " WHERE i.term = suspect.separator"
+    ).fetchall()
+    for name in ("gone_terms", "gone"):
+        connection.execute(f"DROP TABLE temp.{name}")
+    return [(int(row[0]), bytes(row[1]), int(row[2])) for row in rows]
 
 
-async def _is_known_version(connection: aiosqlite.Connection, table: str) -> bool:
-    rows = list(await connection.execute_fetchall(f"SELECT v FROM {table}_config WHERE k = 'version'"))
+def _is_known_version(connection: Connection, table: str) -> bool:
+    rows = connection.execute(f"SELECT v FROM {table}_config WHERE k = 'version'").fetchall()
     return bool(rows) and rows[0][0] in _VERSIONS
 
 
