@@ -1,9 +1,10 @@
 """What erasing costs on a large index: one message withdrawn, then a purge of many windows while readers ask.
 
-    python -m bench.erase build FOLDER [--chunks 100000]     synthetic windows of chat, with random vectors
-    python -m bench.erase run FOLDER [--purge 10000]
+    python -m bench.erase build FOLDER [--chunks 100000]     synthetic windows of one room, with random vectors
+    python -m bench.erase run FOLDER [--purge 10000]         as a refresh and `chat-purge` do it, without a homeserver
 
-Texts are drawn from a vocabulary with the frequencies of a language, so that postings are as long as real ones.
+Texts are drawn from a vocabulary with the frequencies of a language, so that postings are as long as real ones. Every
+message is in the ledger; every tenth answers the one before it.
 """
 
 import argparse
@@ -14,64 +15,95 @@ import time
 from array import array
 from asyncio.subprocess import PIPE, Process
 from bisect import bisect
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
+from statistics import median
+from typing import Final
 
-from bench.output import say
-from index.model import (
-    Chunk,
-    Corpus,
-    Document,
-    DocumentId,
-    EventId,
-    Kind,
-    Message,
-    RoomId,
-    SourceId,
-    Span,
-    UserId,
-    chunk_id,
-)
-from index.store import documents, vectors
+from bench.output import load, say
+from index.model import EventId, Fingerprint, RoomId, UserId
+from index.store import ledger, purges, vectors
+from index.store.ledger import MessageRecord, WindowRecord
+from index.store.purges import PurgeRecord
+from index.store.rooms import ADMITTED, DONE, RoomRecord, save_room
+from index.store.schema import STEPS
 from index.store.store import Store, open_store
-from index.text.searchable import searchable
+from ingest.chat.ledger import NO_REPLY, Why
+from ingest.chat.purging import Burial, apply_purges, remove
+from ingest.chat.rendering import Utterance, source_id, window_document
+from ingest.chat.settings import ChatSettings
+from ingest.writing import Writer
 
-ROOM = RoomId("!bench:example.org")
-SOURCE = SourceId(f"chat:{ROOM}")
-VOCABULARY = 60_000
-DIMENSION = 384
-MESSAGES = 8
-
-
-def words_of(seed: int) -> tuple[list[str], list[float]]:
-    draw = random.Random(seed)
-    words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(2, 11))) for _ in range(VOCABULARY)]
-    return words, list(accumulate(1 / (rank + 3) for rank in range(VOCABULARY)))
-
-
-def window(number: int, draw: random.Random, words: list[str], weights: list[float]) -> Document:
-    identity = DocumentId(f"{SOURCE} ${number}")
-    lines, messages, at = [], [], 0
-    for message in range(MESSAGES):
-        text = " ".join(words[bisect(weights, draw.random() * weights[-1])] for _ in range(24))
-        line = f"user{draw.randint(0, 300)}: {text}"
-        user = UserId(f"@{line.partition(':')[0]}:example.org")
-        messages.append(Message(EventId(f"${number}.{message}"), user, number * 1000, Span(at, at + len(line))))
-        lines.append(line)
-        at += len(line) + 1
-    text = "\n".join(lines)
-    chunk = Chunk(id=chunk_id(identity, "window"), ordinal=0, text=text, messages=tuple(messages))
-    return Document(
-        id=identity, source=SOURCE, corpus=Corpus.CHAT, kind=Kind.WINDOW, title="bench", revision=str(number),
-        chunks=(chunk,), room=ROOM, first_ms=number * 1000, last_ms=number * 1000,
-    )  # fmt: skip
+ROOM: Final = RoomId("!bench:example.org")
+VOCABULARY: Final = 60_000
+DIMENSION: Final = 384
+MESSAGES: Final = 8
+REDACTIONS: Final = 20
+SECOND_MS: Final = 1_000
+SETTINGS: Final = ChatSettings("https://hs.example.org", UserId("@reader:example.org"))
+NOW_MS: Final = 10**12
 
 
-async def put(store: Store, made: list[Document]) -> None:
-    async with store.transaction():
-        key = await store.register(SOURCE, label="bench", is_public=True)
-        for document in made:
-            await documents.put(store.connection, key, document, searchable(document, str), salt="s")
+class Talk:
+    """Windows by number, the same ones each time."""
+
+    def __init__(self) -> None:
+        draw = random.Random(1)
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        self.words = ["".join(draw.choices(letters, k=draw.randint(2, 11))) for _ in range(VOCABULARY)]
+        self._weights = list(accumulate(1 / (rank + 3) for rank in range(VOCABULARY)))
+
+    def text(self, draw: random.Random, words: int) -> str:
+        return " ".join(self.words[bisect(self._weights, draw.random() * self._weights[-1])] for _ in range(words))
+
+    def window(self, number: int) -> list[Utterance]:
+        draw = random.Random(number)
+        return [
+            Utterance(
+                EventId(f"${number}.{place}" if place else f"${number}"),
+                UserId(f"@user{draw.randint(0, 300)}:example.org"),
+                number * SECOND_MS,
+                self.text(draw, 24),
+            )
+            for place in range(MESSAGES)
+        ]
+
+
+def records(number: int, said: list[Utterance]) -> list[MessageRecord]:
+    return [
+        MessageRecord(
+            event=message.event, sender=message.sender, type="m.room.message", position=number * MESSAGES + place,
+            claimed_ms=message.sent_ms, sent_ms=message.sent_ms, text=message.text, flags=0,
+            reply_to=said[place - 1].event if place and (number + place) % 10 == 0 else NO_REPLY,
+            window=said[0].event,
+        )
+        for place, message in enumerate(said)
+    ]  # fmt: skip
+
+
+@asynccontextmanager
+async def writing(folder: Path) -> AsyncIterator[Writer]:
+    made_with = Fingerprint(len(STEPS), 1, 1, 1, ("en",), "noise", DIMENSION, "", "")
+    async with open_store(folder / "index.sqlite", is_writer=True) as store:
+        yield Writer(store, made_with, str)
+
+
+async def put(writer: Writer, talk: Talk, first: int, past: int) -> None:
+    async with writer.batch(source_id(ROOM), label="bench", is_public=True) as batch:
+        connection = batch.store.connection
+        record = RoomRecord(ROOM, title="bench", outcome=ADMITTED, phase=DONE, last_order=past * MESSAGES)
+        key = await save_room(connection, record)
+        spoken = {number: talk.window(number) for number in range(first, past)}
+        windows = [WindowRecord(said[0].event, "", said[0].sent_ms, 1_300, is_open=False) for said in spoken.values()]
+        await ledger.put_windows(connection, key, windows)
+        for number, said in spoken.items():
+            await ledger.put(connection, key, records(number, said))
+            document = window_document(ROOM, "bench", said[0].event, said, max_bytes=10**6)
+            if document is not None:
+                await batch.put(document)
 
 
 async def embed(store: Store, draw: random.Random) -> None:
@@ -86,62 +118,104 @@ async def embed(store: Store, draw: random.Random) -> None:
             await vectors.save(store.connection, made, cells)
 
 
+@dataclass(slots=True)
+class Clock:
+    """Time that passed, and what this process computed in it, in seconds."""
+
+    begun_s: float
+    computed_s: float
+
+    @classmethod
+    def started(cls) -> "Clock":
+        return cls(time.perf_counter(), time.process_time())
+
+    def read(self) -> tuple[float, float]:
+        return time.perf_counter() - self.begun_s, time.process_time() - self.computed_s
+
+    def __str__(self) -> str:
+        passed_s, computed_s = self.read()
+        return f"{passed_s:.1f} s ({computed_s:.1f} s of processor time)"
+
+
 async def build(folder: Path, chunks: int) -> None:
-    words, weights = words_of(1)
-    draw = random.Random(2)
-    async with open_store(folder / "index.sqlite", is_writer=True) as store:
-        for start in range(0, chunks, 1_000):
-            await put(store, [window(number, draw, words, weights) for number in range(start, start + 1_000)])
-            await embed(store, draw)
-            say(f"{start + 1_000:,} of {chunks:,}")
-        start_s = time.perf_counter()
-        async with store.transaction():
+    talk, draw = Talk(), random.Random(2)
+    async with writing(folder) as writer:
+        for first in range(0, chunks, 1_000):
+            await put(writer, talk, first, first + 1_000)
+            await embed(writer.store, draw)
+            say(f"{first + 1_000:,} of {chunks:,}")
+        clock = Clock.started()
+        async with writer.transaction() as store:
             await vectors.divide(store.connection)
-        say(f"cells: {time.perf_counter() - start_s:.1f} s")
-        start_s = time.perf_counter()
-        wiped = await store.wipe()
-        say(f"first wipe, of the whole file: {time.perf_counter() - start_s:.2f} s {wiped}")
+        say(f"cells: {clock}")
+        clock = Clock.started()
+        wiped = await writer.store.wipe()
+        say(f"first wipe, of the whole file: {clock} {wiped}")
 
 
 async def run(folder: Path, purge: int) -> None:
     file = folder / "index.sqlite"
-    words, weights = words_of(1)
-    draw = random.Random(int(time.time()))
-    async with open_store(file, is_writer=True) as store:
+    async with writing(folder) as writer:
+        store = writer.store
+        clock = Clock.started()
         await store.wipe()
-        say(f"size before: {file.stat().st_size / 2**20:,.0f} MiB")
-        rows = await store.connection.execute_fetchall("SELECT id FROM document ORDER BY document_key")
-        names = [DocumentId(row[0]) for row in rows]
-        for _ in range(10):
-            number = int(draw.choice(names).rpartition("$")[2])
-            start_s = time.perf_counter()
-            await put(store, [window(number, draw, words, weights)])  # rendered again without a message
-            await embed(store, draw)
-            written_s = time.perf_counter() - start_s
-            start_s = time.perf_counter()
-            wiped = await store.wipe()
-            wiped_s = time.perf_counter() - start_s
-            say(f"one redaction: {written_s * 1000:.0f} ms to write, {wiped_s * 1000:.0f} ms to wipe"
-                f" ({wiped.separators} separators, {wiped.pages} pages)")  # fmt: skip
+        if not await _windows(store):
+            raise SystemExit(f"{folder}: nothing is left to purge (build it again)")
+        say(f"{await _windows(store):,} windows; {load()}; size before: {file.stat().st_size / 2**20:,.0f} MiB")
+        await redact(writer)
         say("without a purge:")
         await stop(await begin_asking(folder), after_s=20)
         asking = await begin_asking(folder)
         await asyncio.sleep(5)
-        gone = draw.sample(names, min(purge, len(names)))
-        start_s = time.perf_counter()
-        for at in range(0, len(gone), 200):
-            async with store.transaction():
-                for first in range(at, at + 200, 50):
-                    await documents.remove(store.connection, gone[first : min(first + 50, at + 200)])
-                    await store.ease_deleting()
-        removed_s = time.perf_counter() - start_s
-        start_s = time.perf_counter()
+        clock = Clock.started()
+        order = PurgeRecord(ROOM, None, None, None, await _end_of_the_first(store, purge), NOW_MS, "bench")
+        async with writer.transaction() as opened:
+            await purges.add(opened.connection, order)
+        ((_, purged),) = await apply_purges(writer, SETTINGS, NOW_MS)
+        say(f"purge of {purged.effect.removed:,} windows, {purged.events:,} messages: {clock} to delete; {load()}")
+        clock = Clock.started()
         wiped = await store.wipe()
-        wiped_s = time.perf_counter() - start_s
-        say(f"purge of {len(gone):,} windows: {removed_s:.1f} s to delete, {wiped_s:.2f} s to wipe"
-            f" ({wiped.separators} separators, {wiped.pages} pages, done: {wiped.is_done})")  # fmt: skip
+        say(f"wipe after it: {clock} ({wiped.separators} separators, {wiped.pages} pages, done: {wiped.is_done})")
         await stop(asking)
         say(f"size after: {file.stat().st_size / 2**20:,.0f} MiB")
+
+
+async def redact(writer: Writer) -> None:
+    """One message each time, as when a redaction comes in: written, embedded anew, wiped."""
+    store, draw = writer.store, random.Random(int(time.time()))
+    rows = list(await store.connection.execute_fetchall("SELECT event FROM ledger WHERE event LIKE '%.3'"))
+    taken: dict[str, list[tuple[float, float]]] = {"writing": [], "wiping": []}
+    for (event,) in draw.sample(rows, REDACTIONS):
+        clock = Clock.started()
+        await remove(writer, SETTINGS, ROOM, [EventId(event)], Burial(Why.REDACTED), now_ms=NOW_MS)
+        await embed(store, draw)
+        taken["writing"].append(clock.read())
+        clock = Clock.started()
+        wiped = await store.wipe()
+        taken["wiping"].append(clock.read())
+        if not wiped.is_done:
+            raise SystemExit(f"somebody reads the index: {wiped.readers}")
+    for what, seen in taken.items():
+        passed, computed = ([value * 1_000 for value in values] for values in zip(*seen, strict=True))
+        say(
+            f"one redaction, {what}: median {median(passed):.0f} ms, {min(passed):.0f} to {max(passed):.0f} ms;"
+            f" processor time median {median(computed):.0f} ms, at most {max(computed):.0f} ms; {load()}"
+        )
+
+
+async def _windows(store: Store) -> int:
+    rows = list(await store.connection.execute_fetchall("SELECT count(*) FROM document"))
+    return int(rows[0][0])
+
+
+async def _end_of_the_first(store: Store, windows: int) -> int:
+    """The time of the last message of so many windows, the oldest ones."""
+    rows = list(
+        await store.connection.execute_fetchall(
+            "SELECT max(last_ms) FROM (SELECT last_ms FROM document ORDER BY last_ms LIMIT ?)", (windows,)
+        )
+    )
+    return int(rows[0][0])
 
 
 async def begin_asking(folder: Path) -> Process:
@@ -161,18 +235,17 @@ async def ask(folder: Path) -> None:
     from index.search import Mode, Searcher, SearchSettings
     from index.text.words import Keys
 
-    words, weights = words_of(1)
-    draw = random.Random(3)
+    talk, draw = Talk(), random.Random(3)
     ended = asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     taken = []
     async with open_store(folder / "index.sqlite", is_writer=False) as store:
         keys = Keys(("en",))
         searcher = Searcher(SqliteEngine(store, keys), keys, None, SearchSettings(), scrub=str)
         while not ended.done():
-            question = " ".join(words[bisect(weights, draw.random() * weights[-1])] for _ in range(4))
-            start_s = time.perf_counter()
+            question = talk.text(draw, 4)
+            clock = Clock.started()
             await searcher.search([question], limit=10, mode=Mode.LEXICAL)
-            taken.append(time.perf_counter() - start_s)
+            taken.append(clock.read()[0])
             await asyncio.sleep(0.1)
     taken.sort()
     say(f"{len(taken)} questions meanwhile: median {taken[len(taken) // 2] * 1000:.0f} ms,"
