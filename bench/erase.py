@@ -24,7 +24,7 @@ from statistics import median
 from typing import Final
 
 from bench.output import load, say
-from index.model import EventId, Fingerprint, RoomId, UserId
+from index.model import EventId, Fingerprint, RoomId, UserId, Vector
 from index.store import ledger, purges, vectors
 from index.store.ledger import MessageRecord, WindowRecord
 from index.store.purges import PurgeRecord
@@ -113,7 +113,7 @@ async def embed(store: Store, draw: random.Random) -> None:
         made = []
         for part in waiting:
             noise = array("b", draw.randbytes(DIMENSION))
-            made.append((part, vectors.Vector(array("f", [value / 1_400 for value in noise]).tobytes())))
+            made.append((part, Vector(array("f", [value / 1_400 for value in noise]).tobytes())))
         async with store.transaction():
             await vectors.save(store.connection, made, cells)
 
