@@ -1,0 +1,117 @@
+"""The sums of a ranking are the same in dicts and in arrays, to the last bit; what is kept between questions holds."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from index.engines.sqlite.arrays import ArraySums
+from index.engines.sqlite.asked import Demands, Sought
+from index.engines.sqlite.engine import SqliteEngine
+from index.engines.sqlite.statistics import Statistics
+from index.engines.sqlite.sums import Sums
+from index.engines.sqlite.words import WordRanking
+from index.model import EVERYTHING, Filters, Query, Term
+from index.store.postings import Listed
+from index.store.scope import Scope
+from index.store.store import Store, open_store
+from index.text.bm25 import Feature
+from tests.contract.conftest import KEYS, Bench
+from tests.contract.test_common_words import COMMON, TIGHT, page
+
+CHUNKS = 400
+chunk_lists = st.lists(st.integers(1, CHUNKS), max_size=30)
+listed = st.builds(
+    lambda title, body, keys: Listed(*(",".join(map(str, sorted(one))) for one in (title, body, keys))),
+    chunk_lists, chunk_lists, chunk_lists,
+)  # fmt: skip
+some_chunks = st.frozensets(st.integers(1, CHUNKS), max_size=200)
+
+
+def ranked(sums: Sums, words: list[dict[str, Listed]], demands: Demands, scope: Scope, further: list[int]) -> object:
+    """All that a ranking does with its sums, one after the other."""
+    groups = []
+    for word in words:
+        counts = {token: sums.counts(one) for token, one in word.items()}
+        groups.append(
+            [Feature(sums.frequency(Sought("a", ("b", "c")), counts)), Feature(sums.present(demands.excluded[0]))]
+        )
+    features = [feature for group in groups for feature in group]
+    found = sums.allowed(sums.ceilings(features, chunks=CHUNKS), demands, scope)
+    found = sums.raised(found, sums.keys(",".join(map(str, further))), 0.7, None)
+    found = sums.raised(found, further, 0.3, demands)
+    order = list(sums.order(found))
+    sizes = {key: 1 + key % 50 for key in order[::2]}
+    return (
+        [(key, sums.value(found, key)) for key in order],
+        sums.number(found),
+        sums.scores(features, order, sizes, chunks=CHUNKS, mean=21.5),
+        sums.coverage(groups, order, chunks=CHUNKS),
+    )
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.fixed_dictionaries({"a": listed, "b": listed, "c": listed}), min_size=1, max_size=4),
+    some_chunks, some_chunks, st.lists(st.integers(1, CHUNKS), unique=True, max_size=40), st.integers(0, 2),
+)  # fmt: skip
+def test_arrays_and_dicts_give_the_same_numbers(
+    words: list[dict[str, Listed]], demanded: frozenset[int], excluded: frozenset[int], further: list[int], kind: int
+) -> None:
+    scope = (Scope(None, None), Scope(None, ((5, 90), (200, 399))), Scope(None, None, keys=demanded))[kind]
+    demands = Demands((), (demanded,) if len(demanded) > 100 else (), (), (excluded,))
+    assert ranked(Sums(), words, demands, scope, further) == ranked(ArraySums(), words, demands, scope, further)
+
+
+async def ranking(store: Store, query: Query, sums: Sums) -> object:
+    scope = Scope(None, None)
+    return await store.connection.run(
+        lambda raw: WordRanking(raw, KEYS, scope, TIGHT, Statistics(), sums).ranked(query, limit=30)
+    )
+
+
+async def test_a_ranking_is_the_same_by_either_sums(tmp_path: Path) -> None:
+    draw = Random(2)
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        texts = (" ".join(draw.choices(COMMON, k=3) + [f"w{draw.randrange(20)}"]) for _ in range(90))
+        await Bench(store, None).put(*(page(f"p{number}", text) for number, text in enumerate(texts)))
+        for _ in range(4):
+            texts = draw.choices(["server", "disk", "backup", "night", "raid", "w7", "w12", "w3"], k=draw.randint(1, 6))
+            query = Query(" ".join(texts), tuple(Term(text) for text in texts))
+            async with SqliteEngine(store, KEYS, TIGHT).view(EVERYTHING, Filters()):
+                in_dicts, in_arrays = [await ranking(store, query, sums) for sums in (Sums(), ArraySums())]
+            assert in_dicts == in_arrays
+            assert in_dicts
+
+
+async def test_what_is_kept_between_questions_is_forgotten_when_the_file_changes(tmp_path: Path) -> None:
+    query = Query("server disk", (Term("server"), Term("disk")))
+
+    async def ask(engine: SqliteEngine) -> object:
+        async with engine.view(EVERYTHING, Filters()) as view:
+            return await view.lexical(query, limit=10)
+
+    async with (
+        open_store(tmp_path / "index.sqlite", is_writer=True) as writer,
+        open_store(tmp_path / "index.sqlite", is_writer=False) as reader,
+    ):
+        bench = Bench(writer, None)
+        engines = [SqliteEngine(writer, KEYS, TIGHT), SqliteEngine(reader, KEYS, TIGHT)]
+        await bench.put(*(page(f"a{number}", "server disk night") for number in range(60)))
+        before = [await ask(engine) for engine in engines]
+        await bench.put(*(page(f"b{number}", "server backup") for number in range(60)), page("c", "disk"))
+        after = [await ask(engine) for engine in engines]
+        fresh = await ask(SqliteEngine(reader, KEYS, TIGHT))
+    assert after == [fresh, fresh]
+    assert before[0] == before[1] != fresh
+
+
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("index.engines.sqlite.statistics._MOST_COUNTS", 3)
+    kept = Statistics()
+    asked = []
+    for text in ("a", "b", "c", "a", "d", "a", "b"):
+        kept.count(text, None, 10, lambda text=text: asked.append(text) or 1)
+    assert asked == ["a", "b", "c", "d", "b"]
