@@ -75,7 +75,7 @@ async def ranking(store: Store, query: Query, sums: Sums) -> object:
 async def test_a_ranking_is_the_same_by_either_sums(tmp_path: Path) -> None:
     draw = Random(2)
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
-        texts = (" ".join(draw.choices(COMMON, k=3) + [f"w{draw.randrange(20)}"]) for _ in range(90))
+        texts = (" ".join([*draw.choices(COMMON, k=3), f"w{draw.randrange(20)}"]) for _ in range(90))
         await Bench(store, None).put(*(page(f"p{number}", text) for number, text in enumerate(texts)))
         for _ in range(4):
             texts = draw.choices(["server", "disk", "backup", "night", "raid", "w7", "w12", "w3"], k=draw.randint(1, 6))
