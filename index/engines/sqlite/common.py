@@ -29,9 +29,8 @@ class Limits:
     """Chunks up to which a question may read `small_budget` postings, and beyond which `budget`."""
     small_budget: int = 60_000
     budget: int = 10_000
-    small_refined: int = 400
-    refined: int = 200
-    """In how many candidates the common words are looked up, in a small index and in a large one."""
+    refined: int = 400
+    """In how many candidates the common words are looked up."""
     looked_up: int = 4
     """So many of the common words, the rarest, say which candidates those are."""
     conjunctions: int = 1_000
@@ -66,7 +65,7 @@ class CommonWords:
         unread.sort(key=lambda one: (-one.gain, one.expression))
         sums = self._sums
         promising = sums.allowed(sums.ceilings(features, chunks=task.chunks), task.demands, self._scope)
-        refined = self._limits.small_refined if task.chunks <= self._limits.small else self._limits.refined
+        refined = self._limits.refined
         if self._scope.is_narrow or sums.number(promising) > refined:  # all of fewer are looked at
             base = " AND ".join(f"({{title body}} : {quoted(phrase)})" for phrase in task.demands.phrases)
             base = base or " OR ".join(word.expression for word in read if word.frequency)
@@ -133,7 +132,7 @@ class CommonWords:
                 for key in map(int, keys):
                     if task.demands.allow(key):
                         found.setdefault(key, worth)
-            if len(found) >= self._limits.small_refined:
+            if len(found) >= self._limits.refined:
                 break
         sizes = postings.sizes(self._connection, list(found))
         return {key: worth * saturation(2.0, sizes.get(key, 0), task.mean_size) for key, worth in found.items()}
