@@ -39,7 +39,13 @@ VALUE_NEXT: Final = re.compile(r"(?:[\s\"'`=:>\\,(|]|&quot;|(?:Bearer|Basic|valu
 VALUE_GOES_ON: Final = re.compile(r"[^\s\"'`<>&,;)\]}\\|]")
 ANOTHER: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|[A-Za-z]-[A-Za-z]")
 """Without one of these after it, what a sentence told is all that it tells."""
+JOINING: Final = ("_", "*", "-")
+SKIPPED: Final = ("'", '"', "`", ".")
+QUALIFIED: Final = (" ", "\u00a0", "-")
+QUALIFYING: Final = 80
 FAR: Final = 512
+OPENING: Final = 3
+"""Quotes or bold signs that open what was told."""
 DIGIT: Final = re.compile(r"[0-9]")
 
 
@@ -99,26 +105,31 @@ class Scrubber:
                 again[at] = refused
                 is_settled = is_settled and not (has_found and not rule.is_closed)
         is_all = True
+        named: set[int] = set()
         if stems and (names := key_names(text, low, stems)):
-            beside, is_all = self.find_by_names(names, {finding.start: finding.end for finding in found}, text, low)
+            known = {finding.start: finding.end for finding in found}
+            beside, named, is_all = self.find_by_names(names, known, text, low)
             found += beside
         if not found:
             return Look(found, is_settled=True, tried=frozenset())
         if HOLE in text:
             found = outside_markers(found, text)
         found = merge(found)
-        is_settled = is_settled and is_all and all_inside(found, again.values())
+        is_settled = (
+            is_settled and is_all and all_inside(found, again.values()) and not is_glued(found, named, stems, text)
+        )
         return Look(found, is_settled=is_settled, tried=frozenset(again))
 
     def find_by_names(
         self, names: list[KeyName], known: dict[int, int], text: str, low: str
-    ) -> tuple[list[Finding], bool]:
-        """What stands beside the names; and whether that is all there will be: each name has its value right after it.
+    ) -> tuple[list[Finding], set[int], bool]:
+        """What stands beside the names, where their values begin, and whether that is all there will be.
 
         The first rule that finds something beside a name has found it; a name inside a value is none. `known` is what
         other rules found: a value that is one of them, up to its end, need not be judged.
         """
         found: list[Finding] = []
+        places: set[int] = set()
         is_all = True
         at = 0
         for key in names:
@@ -126,6 +137,7 @@ class Scrubber:
                 continue
             sign = VALUE_NEXT.match(text, key.end)
             place = sign.end() if sign else -1
+            places.add(place)
             is_far_sighted = key.name.lower().endswith(FAR_SIGHTED)
             is_known = place in known and not VALUE_GOES_ON.match(text, known[place])
             if is_known and is_far_sighted:
@@ -146,12 +158,12 @@ class Scrubber:
                     is_taken = is_taken or (
                         rule.is_forward
                         and not is_far_sighted
-                        and (start == place or not ANOTHER.search(text, found[-1].end, found[-1].end + FAR))
+                        and (start == place or is_alone(text, key.end, start, found[-1].end))
                     )
                 if spans and not is_taken:
                     break
             is_all = is_all and is_taken
-        return found, is_all
+        return found, places, is_all
 
     def scrub(self, text: str) -> str:
         return self.settle(text, self.see(text))
@@ -227,6 +239,33 @@ def apply_at(rule: Rule, places: list[int], text: str, low: str, found: list[Fin
                     refused.append(place)
                 at = after_refusal(match) if rule.is_nested else match.end()
     return refused
+
+
+def is_alone(text: str, name_end: int, start: int, end: int) -> bool:
+    """Nothing between a name and what was told of it, or after that, that could be told of it as well."""
+    return not ANOTHER.search(text, name_end, start - OPENING) and not ANOTHER.search(text, end, end + FAR)
+
+
+def is_glued(found: list[Finding], named: set[int], stems: Stems, text: str) -> bool:
+    """Something joined to a find: once a marker parts them, it may turn out to begin or to end there.
+
+    `named` are places after a name and its sign, which join nothing. A key word is joined by the words before it.
+    """
+    ends = [finding.end for finding in found]
+    for place, _ in stems:
+        if text[place - 1 : place] in QUALIFIED and (last := bisect_right(ends, place)):
+            end = ends[last - 1]
+            if place - end <= QUALIFYING and "\n" not in text[end:place]:
+                return True
+    for _, start, end in found:
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if before.isalnum() or before in JOINING or (before == "=" and start not in named):
+            return True
+        if after in SKIPPED:
+            after = text[end + 1 : end + 2]
+        if after.isalnum() or after in JOINING:
+            return True
+    return False
 
 
 def all_inside(found: list[Finding], places: Iterable[list[int]]) -> bool:

@@ -17,10 +17,12 @@ ANYWHERE: Final = frozenset({*GLUED_STEMS, *(stem for stem in STEM_WORDS | STEMS
 ESCAPED: Final = re.compile(r"(?:\\[nrtu]|%[0-9a-f]{2}|\\x[0-9a-f]{2})$")
 NAME_SIGNS: Final = ("_", "-", "$", ".")
 ARMOUR: Final = "-----"
+ESCAPES: Final = ("n", "r", "t")
+OPENERS: Final = "+>*`\"'([{|#"
 SIGNS_AFTER: Final = ("=", "-")
 KEY_LINE: Final = re.compile(r"key[ \t]{0,8}=[ \t]{0,8}[A-Za-z0-9+/=_\-]{24,}+[ \t\r]{0,8}(?:\n|$)")
 """A line of a configuration file and nothing else on it."""
-LINE_START: Final = re.compile(r"(?:^|\n)[ \t]{0,15}$")
+LINE_START: Final = re.compile(r"(?:^|\n)[ \t>+]{0,15}$")
 SPACES: Final = re.compile("[ \u00a0-]")
 WORD: Final = re.compile(r"[^\W_][\w'’/]{0,24}")
 WORDS_BEFORE: Final = 3
@@ -89,6 +91,8 @@ def is_inside_word(stem: str, start: int, end: int, text: str) -> bool:
     if stem == "key":
         return following.islower() and text[end : end + 2] not in ("s ", "s:", "s=", 's"', "s'", "s_")
     before = text[start - 1] if start else ""
+    if before in ESCAPES and text[start - 2 : start - 1] == "\\":
+        before = ""
     return following.islower() or (before.islower() and text[start].islower())
 
 
@@ -136,7 +140,10 @@ def words_before(text: str, start: int) -> str:
     words = SPACES.split(text[max(0, start - 80) : start - 1].rpartition("\n")[2])
     found: list[str] = []
     for word in reversed(words[-WORDS_BEFORE:]):
-        if not WORD.fullmatch(word):
+        bare = word.rpartition(">")[2].lstrip(OPENERS)
+        if not WORD.fullmatch(bare):
             break
-        found.insert(0, word)
+        found.insert(0, bare)
+        if bare != word:
+            break
     return " ".join(found)

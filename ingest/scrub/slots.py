@@ -234,6 +234,8 @@ def is_slug(text: str) -> bool:
         return False
     parts = re.split(r"[-_./:]", text)
     wordy = sum(part.isalpha() and (part.islower() or part.isupper() or part.istitle()) for part in parts)
+    if text.isupper() and len({len(part) for part in parts}) == 1 and len(parts) > 3:
+        return False  # as licences and recovery keys are printed
     return len(parts) >= 3 and wordy >= 0.6 * len(parts) and entropy(text) < 4.3 and max(map(len, parts)) < 16
 
 

@@ -15,19 +15,19 @@ from ingest.scrub.names import Slot, slot_of
 from ingest.scrub.shapes import is_random, looks_chosen
 from ingest.scrub.slots import NESTED, VARIABLE, Value, bare_value, is_credential, read_value, whole
 
-CLOSERS: Final = r"(?:\\{0,4}[\"'`]|[\])}”»“’*_]{1,3}(?=[\s=:\"'`|>]|$)|&(?:quot|\#34|\#39|apos);|</(?:b|strong|code|em|td|th|label|dt|span|key|name|kbd|p)>){0,3}+"
+CLOSERS: Final = r"(?:\\{0,4}[\"'`]|[\])}”»“’*_]{1,3}(?=[\s=:\"'`|>]|$)|&(?:quot|\#34|\#39|\#x2[27]|apos);|</(?:b|strong|code|em|td|th|label|dt|span|key|name|kbd|p)>){0,3}+"
 SIGN: Final = re.compile(
     rf"""
     (?:[ ]?[#№]?\d{{1,3}}(?=[ \t]{{0,3}}[:=|]))?(?P<close>{CLOSERS})[ \t\u00a0]{{0,40}}+
     (?:
       (?P<annotated>:[ \t]{{0,4}}(?:[a-z_][\w.]{{0,24}}+(?:\[[\w., |]{{0,30}}\]|<[\w., ]{{0,30}}>)?(?:[ ]?\|[ ]?\w{{1,12}}){{0,2}}|&'?\w{{0,8}}[ ]?str)(?:[ \t]{{1,4}}=(?![=>~])|=(?=["'`])))
     | (?P<equal>(?::=|\?=|\+=|<-|=>|==>|-?->|=(?![=>~])|[→⇒⟶＝])(?:[ \t]{{0,4}}\\?\r?\n)?)
-    | (?P<colon>(?:::?|：)(?![:/]{{2}})(?:\*{{1,2}}(?=\s)|</(?:b|strong|em|i|td|th|label|span|dt|p|code)>|=)?(?P<down>[ \t]{{0,8}}(?:[|>][-+]?)?[ \t]{{0,8}}\r?\n[ \t>]{{1,24}}+(?![-\w.]{{1,40}}[:=]))?)
+    | (?P<colon>(?:::?|：)(?![:/]{{2}})(?:\*{{1,2}}(?=\s)|</(?:b|strong|em|i|td|th|label|span|dt|p|code)>|=)?(?P<down>[ \t]{{0,8}}(?:[|>][-+]?)?[ \t]{{0,8}}(?:\r?\n|\\n)[ \t>+]{{1,24}}+(?![-\w.]{{1,40}}[:=]))?)
     | (?P<value>(?:value|content|data-value|default|val)[ \t]{{0,3}}=[ \t]{{0,3}}(?=["'&]))
-    | (?P<element>/?>[ \t]{{0,4}}(?:\r?\n[ \t]{{0,24}})?(?:<(?:string|value|td|code|dd|span|b|strong|pre|kbd|tt|input[^>]{{0,80}}value=)[^<>]{{0,40}}>?[ \t]{{0,4}}){{0,2}}(?=\S))
-    | (?P<string>(?:\r?\n[ \t]{{0,24}})?<(?:string|value|td|dd|code)>)
+    | (?P<element>/?(?:>|&gt;)[ \t]{{0,4}}(?:\r?\n[ \t]{{0,24}})?(?:<(?:string|value|td|code|dd|span|b|strong|pre|kbd|tt|input[^>]{{0,80}}value=)[^<>]{{0,40}}>?[ \t]{{0,4}}){{0,2}}(?=\S))
+    | (?P<string>(?:\r?\n[ \t>+]{{0,24}})?<(?:string|value|td|dd|code)>)
     | (?P<comma>,[ \t]{{0,8}}(?:\r?\n[ \t]{{0,24}})?(?=["'`&\\rbu@]))
-    | (?P<env>,?(?:[ \t]{{0,4}}\r?\n)?[ \t,]{{0,24}}\\{{0,2}}["']?(?:value|val|content|default)\\{{0,2}}["']?[ \t]{{0,3}}[:=]{{1,2}}[ \t]{{0,8}})
+    | (?P<env>,?(?:[ \t]{{0,4}}\r?\n[>+]?)?[ \t,]{{0,24}}\\{{0,2}}["']?(?:value|val|content|default)\\{{0,2}}["']?[ \t]{{0,3}}[:=]{{1,2}}[ \t]{{0,8}})
     | (?P<block>\{{[ \t]{{0,4}}\r?\n(?:[^\n}}]{{0,120}}\n){{0,4}}?[ \t]{{0,16}}(?:default|value)[ \t]{{0,8}}=[ \t]{{0,4}})
     | (?P<pipe>\|(?!\|)[ \t]{{0,40}})
     | (?P<paren>[(\[]\s{{0,2}}(?![(\[]))
@@ -49,11 +49,13 @@ PLAIN_TYPE: Final = re.compile(r"[ ](?:[057][ ](?=\S))?")
 """How Cisco's line says that a password follows as it is."""
 PROSE_NEXT: Final = re.compile(r"[ ](?=[^\W\d_]|[057][ ])(?!value|val|content|default)")
 SETTERS: Final = re.compile(
-    r"(?:^|[\s\"'`;&|(])(?:env|arg|setx(?:\.exe)?|set -[a-z]{1,3}|set|(?:config|conf|secret|secrets|variable|env|vars?|configure) (?:set|add|create|put)(?: --?[\w-]{1,20}){0,2}|git config(?: --\w{1,8})?|setenv|defaults write [\w.]{1,60}|"
+    r"(?:^|[\s\"'`;&|(+>])(?:env|arg|setx(?:\.exe)?|set -[a-z]{1,3}|set|(?:config|conf|secret|secrets|variable|env|vars?|configure) (?:set|add|create|put)(?: --?[\w-]{1,20}){0,2}|git config(?: --\w{1,8})?|setenv|defaults write [\w.]{1,60}|"
     r"enable|username \S{1,60}(?: privilege \d{1,2})?|neighbor \S{1,60}|password|login \S{1,80}|user \S{1,60}|account|connect \S{1,40}|psk|iw\w+)[ \t]+[\"']?$",
     re.I,
 )
-SETS: Final = re.compile(r"(?:define|setenv|putenv|set|setdefault|env)\(\s{0,4}[\"']$", re.I)
+SETS: Final = re.compile(
+    r"(?:define|setenv|putenv|set|setdefault|env)\(\s{0,4}(?:[\"']|&(?:quot|apos|#39|#34|#x27|#x22);)$", re.I
+)
 ARN: Final = re.compile(r"arn:[a-z\-]{2,10}:[^\s\"']*$")
 STANDING: Final = frozenset(
     "requirepass masterauth _authtoken secretaccesskey aws_secret_access_key aws_session_token".split()
@@ -87,7 +89,7 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
     sign = SIGNS[sign_match.lastgroup or ""]
     if sign == "," and not sign_match["close"]:
         return NOTHING
-    if sign == "=" and sign_match["element"] and not text[:start].endswith(("<", "key>", "name>", ">", ":", '"', "'")):
+    if sign == "=" and sign_match["element"] and not text.endswith(("<", "&lt;", ">", ":", '"', "'"), 0, start):
         return NOTHING
     if is_name_at(text, sign_match.end()):
         return NOTHING

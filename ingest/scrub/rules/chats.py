@@ -34,7 +34,7 @@ def bot_token(match: re.Match[str], text: str) -> Spans:
 
 WEBEX_HEAD: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{40,80}$")
 FIREBASE_HEAD: Final = re.compile(r"(?<![A-Za-z0-9_\-])AAAA[A-Za-z0-9_\-]{7}$")
-ABLY_ID: Final = re.compile(r"(?<![\w.\-/:@!#$+])[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{6}$")
+ABLY_ID: Final = re.compile(r"(?<![\w.\-/:@!#$])[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{6}$")
 GHOST_ID: Final = re.compile(r"(?<![0-9A-Za-z:])[0-9a-f]{24}$")
 LONGEST_HEAD: Final = 84
 
@@ -153,7 +153,7 @@ RULES: Final[tuple[Rule, ...]] = (
     token(
         "game-token",
         "Keys of Riot Games and cookies of Roblox, which ask not to be shared.",
-        r"(?:RGAPI-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}|_\|WARNING:-DO-NOT-SHARE-THIS[A-Za-z0-9.\-]{0,140}\|_(?P<b>[A-F0-9]{60,}+))",
+        r"(?:RGAPI-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}|_\|WARNING:-DO-NOT-SHARE-THIS[A-Za-z0-9.\-]{0,140}\|_(?P<b>[A-F0-9]{60,}+))(?![A-Za-z0-9])",
         gate("rgapi- _|warning:-do-not-share"),
         ("⟦RGAPI-{uuid}⟧", "⟦_|WARNING:-DO-NOT-SHARE-THIS.--Sharing-this-will-allow-someone-to-log-in.|_{HEX:200}⟧"),
         ("RGAPI-... is how they begin", "WARNING: do not share this"),
@@ -165,7 +165,7 @@ RULES: Final[tuple[Rule, ...]] = (
         name="token-with-mark-inside",
         kind="service-token",
         why="Webex and Firebase messaging: what marks them stands between two parts that were drawn.",
-        pattern=re.compile(r"_P(?:F84|0A1)_[0-9a-f\-]{36}|:APA91b[A-Za-z0-9_\-]{100,}+"),
+        pattern=re.compile(r"_P(?:F84|0A1)_[0-9a-f\-]{36}(?![0-9A-Za-z])|:APA91b[A-Za-z0-9_\-]{100,}+"),
         gate=gate("_pf84_ _p0a1_ :apa91b"),
         finds=("⟦{alnum:64}_PF84_{uuid}⟧", "fcm ⟦AAAA{url64:7}:APA91b{url64:134}⟧"),
         leaves=("_PF84_ stands in the middle", "the mark is :APA91b"),

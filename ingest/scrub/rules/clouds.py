@@ -35,7 +35,7 @@ def is_word(text: str) -> bool:
 
 ENTRA_HEAD: Final = re.compile(r"(?<![A-Za-z0-9_~.\-])[A-Za-z0-9_~.\-]{3}[0-9]$")
 TERRAFORM_HEAD: Final = re.compile(START + r"[A-Za-z0-9]{10,20}$")
-AZURE_HEAD: Final = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{33,76}$")
+AZURE_HEAD: Final = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{33,77}$")
 
 
 def entra_secret(match: re.Match[str], text: str) -> Spans:

@@ -5,6 +5,7 @@ so there is a table a program; `-p` without a value asks for it, and options tha
 # ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
 
 import re
+from functools import cache
 from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
@@ -15,6 +16,12 @@ from ingest.scrub.shell import Word, command_words
 from ingest.scrub.words import any_of
 
 ASKS: Final = frozenset("user:password user:pass username:password".split())
+
+
+@cache
+def listed(words: str) -> tuple[str, ...]:
+    """The entries of a column of the table."""
+    return tuple(words.split())
 
 
 def is_value(word: Word, *, drawn: bool = False) -> bool:
@@ -28,10 +35,10 @@ def is_value(word: Word, *, drawn: bool = False) -> bool:
 
 def options(program: Program, words: list[Word]) -> list[Word]:
     """Secrets that an option carries, as its next word, glued to it, or after `=`."""
-    alone, glued, pairs = program.alone.split(), program.glued.split(), program.pairs.split()
+    alone, glued, pairs = listed(program.alone), listed(program.glued), listed(program.pairs)
     found = []
     for at, word in enumerate(words):
-        if word.quoted and not word.text.startswith(tuple(glued) or ("\0",)):
+        if word.quoted and not word.text.startswith(glued or ("\0",)):
             continue
         following = words[at + 1] if at + 1 < len(words) else None
         option, equals, _ = word.text.partition("=")
@@ -78,14 +85,14 @@ def second_half(word: Word, between: str) -> Word | None:
 
 def places(program: Program, words: list[Word]) -> list[Word]:
     if program.verbs:
-        verbs = program.verbs.split()
+        verbs = listed(program.verbs)
         at = next((i for i, word in enumerate(words) if word.text in verbs), -1)
         if at < 0:
             return []
         words = words[at + 1 :]
     if program.wants and not any(re.fullmatch(r"-\w*" + program.wants + r"\w*", word.text) for word in words):
         return []
-    takes = program.takes.split()
+    takes = listed(program.takes)
     bare = [
         word
         for at, word in enumerate(words)
@@ -115,7 +122,7 @@ def command(match: re.Match[str], text: str) -> Spans:
         return NOTHING
     found: list[Word] = []
     for program in TABLE[match["program"]]:
-        if program.verbs and not program.places and not any(word.text in program.verbs.split() for word in words):
+        if program.verbs and not program.places and not any(word.text in listed(program.verbs) for word in words):
             continue
         if program.pairs == " ":
             found += [

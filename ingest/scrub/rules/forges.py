@@ -108,7 +108,7 @@ RULES: Final[tuple[Rule, ...]] = (
     token(
         "dotted-token",
         "YouTrack, Hub and Harness: a prefix and parts with full stops between them.",
-        r"(?:perm[:\-][A-Za-z0-9+/=]{4,200}\.[A-Za-z0-9+/=]{4,200}\.(?P<b>[A-Za-z0-9+/=]{24,}+)|[ps]at\.[A-Za-z0-9_\-]{22}\.[a-f0-9]{24}\.[A-Za-z0-9]{20})",
+        r"(?:perm[:\-][A-Za-z0-9+/=]{4,200}\.[A-Za-z0-9+/=]{4,200}\.(?P<b>[A-Za-z0-9+/=]{24,}+)|[ps]at\.[A-Za-z0-9_\-]{22}\.[a-f0-9]{24}\.[A-Za-z0-9]{20}(?![A-Za-z0-9]))",
         gate("perm: perm- pat. sat."),
         ("YouTrack ⟦perm:{b64:12}=.{b64:20}==.{alnum:44}⟧", "⟦pat.{url64:22}.{hex:24}.{alnum:20}⟧"),
         ("perm: read.write.execute", "format.pattern.pat.name"),

@@ -39,7 +39,7 @@ DIGIT: Final = re.compile(r"\d")
 DIGITS: Final = DIGIT.findall
 STRANGE_BODY: Final = (
     r"(?P<b>[A-Za-z0-9]{24,}+)(?:[_\-](?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{3,}+)*+={0,2}"
-    r"(?![\w\-/.]*\.(?:js|css|png|jpe?g|svg|webp|woff2?|map|html?|gif|mp4|pdf)\b)(?![/@:])"
+    r"(?![\w\-/.]{0,120}\.(?:js|css|png|jpe?g|svg|webp|woff2?|map|html?|gif|mp4|pdf)\b)(?![/@:])"
 )
 STRANGE_HEAD: Final = re.compile(r"[a-z][a-z0-9]{1,9}(?:[_\-][a-z0-9]{2,10}){0,3}[_\-]")
 HEAD_SIGNS: Final = "abcdefghijklmnopqrstuvwxyz0123456789_-"
@@ -118,7 +118,7 @@ RULES: Final[tuple[Rule, ...]] = (
         gate=gate("_"),
         finds=("new: ⟦acme_{alnum:36}⟧", "TOKEN2 ⟦zzk_live_{alnum:32}⟧", "⟦zzk_{alnum:26}_{alnum:20}7⟧"),
         leaves=("kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange", "page_2_of_{hex:24}"),
-        worst="acme_aaaaaaaaaa_",
+        worst="_aaaaaaaaaaaaaaaaaaaaaaaaa1/",
         validate=stranger,
     ),
     Rule(
@@ -134,7 +134,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "pod web-{hex:24}",
             "assignVariablesOjTabBar1482653721SelectedItem",
         ),
-        worst="acme-aaaaaaaaaa-",
+        worst="-aaaaaaaaaaaaaaaaaaaaaaaaa1.",
         validate=stranger,
     ),
     Rule(

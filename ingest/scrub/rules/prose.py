@@ -40,7 +40,7 @@ TELLING: Final = re.compile(
     rf"(?P<more>(?:(?:now|currently|still|just|simply|again|this|the following|the same|set to|changed to|to|teď|nyní|zatím|jetzt|ab sofort|nun|ahora|maintenant|ora|agora|teraz|nu|теперь|сейчас|:)[ :]{{1,4}}){{0,2}})",
 )
 ADJACENT: Final = re.compile(
-    r"[ \t]{1,12}(?=[\"'`„“«*\w])|[ \t]{0,12}(?:\r?\n){1,2}[ \t>]{0,6}(?=\S+[ \t]{0,12}(?:\r?\n|$))"
+    r"[ \t]{1,12}(?=[\"'`„“«*\w])|[ \t]{0,12}(?:\r?\n[>+]?[ \t]{0,2}){1,2}[ \t>]{0,6}(?=[^\s>+]\S*[ \t]{0,12}(?:\r?\n|$))"
 )
 LOOSE_VERBS: Final = frozenset("a e on to as na auf si son sea van var er zu now set".split())
 """Words that say "is" in one language, or "to" as in "set to", and anything at all in another."""

@@ -34,7 +34,7 @@ def phrase(match: re.Match[str], text: str) -> Spans:
     """All the words, or those of the first line where the next one is a sentence again."""
     start, end = match.span("s")
     first = start + len(match.string[start:end].splitlines()[0].rstrip())
-    is_stray = len(match.string[first:end].split()) < 3
+    is_stray = len(match.string[first:end].split()) < STRAY
     for last in (first, end) if is_stray else (end, first):
         words = re.findall(r"[^\W\d_]+", match.string[start:last])
         if len(words) in LENGTHS and len(set(words)) >= len(words) - 3 and not FUNCTION_WORDS & set(words):
@@ -75,6 +75,8 @@ def grouped(match: re.Match[str], text: str) -> Spans:
 
 
 APPS: Final = ("app", "app specific", "app-specific", "application", "application-specific")
+STRAY: Final = 6
+"""Fewer words in the lines below are a sentence that follows."""
 BACKUPS: Final = (
     "recovery backup emergency scratch záložní obnovovací wiederherstellungs notfall récupération recuperación".split()
 )

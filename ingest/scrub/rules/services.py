@@ -72,7 +72,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "PayPal, Paddle, Midtrans, Omise, Mercado Pago, Klaviyo, Telnyx, WooCommerce, Amazon sellers, Zoho, Akamai.",
         r"(?:A21AA(?P<b>[A-Za-z0-9_\-]{60,}+)|pdl_(?:live|sdbx)_apikey_[A-Za-z0-9_]{40,}+|(?:SB-)?Mid-server-[A-Za-z0-9_\-]{20,}+|skey_(?:live_|test_)?[a-z0-9]{16,}+|APP_USR-\d{10,20}-\d{6}-[a-f0-9]{32}-\d{6,12}|"
         r"pk_[a-f0-9]{34}(?![A-Za-z0-9])|KEY[0-9A-F]{32}_[A-Za-z0-9]{22}|c[ks]_[a-f0-9]{40}(?![A-Za-z0-9])|amzn1\.oa2-cs\.v1\.[a-f0-9]{64}|Atz[ar]\|[A-Za-z0-9_\-+/=]{60,}+|"
-        r"1000\.[a-f0-9]{32}\.[a-f0-9]{32}|akab-[a-z0-9]{16}-[a-z0-9]{16}|sup_sk_[A-Za-z0-9]{24,}+)",
+        r"1000\.[a-f0-9]{32}\.[a-f0-9]{32}|akab-[a-z0-9]{16}-[a-z0-9]{16}|sup_sk_[A-Za-z0-9]{24,}+)(?![A-Za-z0-9])",
         gate(
             "a21aa pdl_live_ pdl_sdbx_ mid-server- sb-mid-server- skey_ app_usr- pk_ ck_ cs_ amzn1.oa2-cs. atzr| atza| 1000. akab- sup_sk_",
             *(f"key{c}" for c in "0123456789abcdef"),
@@ -115,7 +115,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "ai-service-key",
         "Prefixes of other AI services: Hugging Face, Groq, xAI, Replicate, Perplexity, Fireworks, LangSmith, Pinecone, Cerebras, NVIDIA, Tavily, Firecrawl.",
         r"(?:hf_|api_org_|gsk_|xai-|r8_|pplx-|fw_|lsv2_(?:pt|sk)_|ls__|pcsk_|csk-|nvapi-|tvly-(?:dev-|prod-)?|fc-|tgp_v1_|jina_|voyage_?|cohere_|sk_(?=[a-f0-9]{40,})|"
-        r"wandb_v1_|key_(?=[a-f0-9]{40})|crsr_|up_(?=[A-Za-z0-9]{29}\b)|as-(?=[A-Za-z0-9]{22}\b)|pa-(?=[A-Za-z0-9_\-]{43}\b)|m0-|llx-|ck-|bb_(?:live|test)_|BSA(?=[A-Za-z0-9_\-]{26,29}\b)|e2b_|exa_|luma-|together_|AQ\.Ab8RN6|sk-lf-|pk-lf-)(?P<b>[A-Za-z0-9_\-]{22,}+)|bce-v3/ALTAK-[A-Za-z0-9]{16,}+/[a-f0-9]{40}",
+        r"wandb_v1_|key_(?=[a-f0-9]{40})|crsr_|up_(?=[A-Za-z0-9]{29}\b)|as-(?=[A-Za-z0-9]{22}\b)|pa-(?=[A-Za-z0-9_\-]{43}\b)|m0-|llx-|ck-|bb_(?:live|test)_|BSA(?=[A-Za-z0-9_\-]{26,29}\b)|e2b_|exa_|luma-|together_|AQ\.Ab8RN6|sk-lf-|pk-lf-)(?P<b>[A-Za-z0-9_\-]{22,}+)|bce-v3/ALTAK-[A-Za-z0-9]{16,}+/[a-f0-9]{40}(?![A-Za-z0-9])",
         gate(
             "crsr_ up_ as- pa- m0- llx- ck- bb_live_ bb_test_ bsa bce-v3/altak- hf_ api_org_ gsk_ xai- r8_ pplx- fw_ lsv2_ ls__ pcsk_ csk- nvapi- tvly- fc- tgp_v1_ jina_ voyage cohere_ sk_ wandb_v1_ key_ e2b_ exa_ luma- together_ "
             "aq.ab8rn6 sk-lf- pk-lf-"

@@ -11,10 +11,11 @@ from ingest.scrub.shapes import is_random, looks_chosen
 
 
 def sql(match: re.Match[str], text: str) -> Spans:
-    value = text[match.start("s") : match.end("s")]
+    group = "s" if match["s"] else "o"
+    value = text[match.start(group) : match.end(group)]
     if is_placeholder(value, quoted=True) or re.match(r"(?:md5[0-9a-f]{32}|\*[0-9A-F]{40}|SCRAM-SHA)", value):
         return NOTHING
-    return (match.span("s"),)
+    return (match.span(group),)
 
 
 def either(match: re.Match[str], text: str) -> Spans:
@@ -53,7 +54,7 @@ RULES: Final[tuple[Rule, ...]] = (
         why="Statements that set a password.",
         pattern=re.compile(
             r"(?:identified[ \t]{1,8}(?:with[ \t]{1,8}[\w'\"]{1,40}[ \t]{1,8})?(?:by|as)(?:[ \t]{1,8}password)?|password(?:[ \t]{0,8}[(=]|[ \t]{1,8}for[ \t]{1,8}\S{1,60}[ \t]{0,8}=|(?=[ \t])))"
-            r"[ \t]{0,8}n?(?:password\()?['\"](?P<s>[^'\"\r\n]{3,128})['\"]"
+            r"[ \t]{0,8}n?(?:password\()?(?:['\"](?P<s>[^'\"\r\n]{3,128})['\"]|&(?:\#39|\#x27|apos|quot);(?P<o>[^'\"\r\n&]{3,128})&(?:\#39|\#x27|apos|quot);)"
         ),
         gate=gate("identified password"),
         finds=(
@@ -85,7 +86,7 @@ RULES: Final[tuple[Rule, ...]] = (
         name="reset-output",
         kind="password",
         why="What a reset printed: the value stands in the line below the word password.",
-        pattern=re.compile(r"new value: {0,4}(?P<s>[^\s\"'`<>‹›]{8,64}+)(?=\s|$)"),
+        pattern=re.compile(r"new value: {0,4}(?P<s>[^\s\"'`<>‹›\\]{8,64}+)(?=[\s\"\\<]|$)"),
         gate=gate("", "new value:"),
         finds=("Password for the [elastic] user successfully reset.\nNew value: ⟦{url64:20}⟧",),
         leaves=("the setting was saved.\nNew value: 2026-05-02T10:00",),
