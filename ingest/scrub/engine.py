@@ -76,7 +76,7 @@ class Scrubber:
     def __init__(self, rules: Sequence[Rule | NameRule]) -> None:
         self.rules = tuple(rule for rule in rules if isinstance(rule, Rule))
         self.name_rules = tuple(rule for rule in rules if isinstance(rule, NameRule))
-        self.gates = Gates(self.rules, (*STEM_WORDS, *STEMS))
+        self.gates = Gates(self.rules, STEM_WORDS | STEMS if self.name_rules else ())
 
     def find(self, text: str) -> list[Finding]:
         """Disjoint, in order."""

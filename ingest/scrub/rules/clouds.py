@@ -35,7 +35,9 @@ def is_word(text: str) -> bool:
 
 ENTRA_HEAD: Final = re.compile(r"(?<![A-Za-z0-9_~.\-])[A-Za-z0-9_~.\-]{3}[0-9]$")
 TERRAFORM_HEAD: Final = re.compile(START + r"[A-Za-z0-9]{10,20}$")
-AZURE_HEAD: Final = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{33,77}$")
+BASE64_SIGNS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+AZURE_HEAD: Final = range(33, 78)
+"""How long what stands before the mark may be."""
 
 
 def entra_secret(match: re.Match[str], text: str) -> Spans:
@@ -45,9 +47,10 @@ def entra_secret(match: re.Match[str], text: str) -> Spans:
     return ((head.start(), match.start() + len(match[0].rstrip("."))),)
 
 
-def azure_key(match: re.Match[str], text: str) -> Spans:
-    head = AZURE_HEAD.search(text, max(0, match.start() - 80), match.start())
-    return ((head.start(), match.end()),) if head else NOTHING
+def azure_key(match: re.Match[str], text: str) -> Spans | None:
+    window = text[max(0, match.start() - AZURE_HEAD.stop) : match.start()]
+    length = len(window) - len(window.rstrip(BASE64_SIGNS))
+    return ((match.start() - length, match.end()),) if length in AZURE_HEAD else None
 
 
 def terraform_token(match: re.Match[str], text: str) -> Spans:

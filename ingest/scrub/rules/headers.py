@@ -28,6 +28,8 @@ def authorization(match: re.Match[str], text: str) -> Spans:
     if value.startswith(("/", "=", ":", "%")) or text[end : end + 1] in ("(", "$", "{"):
         return NOTHING
     is_bearer = scheme.startswith("bearer")
+    if value.isalpha() and len(value) < SHORTEST and not scheme.startswith("basic"):
+        return NOTHING
     if scheme.startswith("basic"):
         good = is_basic(value, text, match.start())
     else:
@@ -48,6 +50,8 @@ def is_scheme_token(value: str, text: str, start: int, *, is_bearer: bool) -> bo
     return is_named if not is_bearer else is_named or is_random(value, 20)
 
 
+SHORTEST: Final = 12
+"""Fewer letters and nothing else are a word."""
 FAR: Final = 2_000
 CONTEXT: Final = re.compile(r"(?<![a-z])(?:(?:proxy|http)?authori[sz]ation|bearer|auth|headers?)(?![a-z])")
 NAMED: Final = re.compile(r"authori[sz]ation|auth[\"']?\s{0,3}[:=]|-H\s|header", re.I)

@@ -17,8 +17,6 @@ FUNCTION_WORDS: Final = frozenset(
 def seeds(match: re.Match[str], text: str) -> Spans:
     """The first seed that follows on the line, within reach of the words that say so."""
     low = match.string
-    if not SEED_DIGIT.search(low, match.end(), match.end() + REACH):
-        return NOTHING
     line_end = low.find("\n", match.end(), match.end() + REACH)
     found = SEED.search(low, match.end(), line_end if line_end >= 0 else match.end() + REACH)
     if not found:
@@ -53,7 +51,10 @@ def codes(match: re.Match[str], text: str) -> Spans:
 
 
 REACH: Final = 160
-SEED_DIGIT: Final = re.compile("[2-7]")
+AHEAD: Final = (
+    rf"(?=[^\n2-7]{{0,{REACH}}}[2-7])(?=[^\n]{{0,{REACH}}}?(?:[a-z2-7]{{4}}[ \-][a-z2-7]{{4}}[ \-]|[a-z2-7]{{16}}))"
+)
+"""What a seed at least looks like, so that most places are passed over without a closer look."""
 SEED: Final = re.compile(
     r"(?<![\w/.+\-=])(?:(?=[a-z \-]{0,24}[2-7])[a-z2-7]{4}(?:[ \-][a-z2-7]{4}){3,15}+|(?=[a-z]{0,30}[2-7])[a-z2-7]{16,64}+)(?![\w/+=])"
 )
@@ -86,7 +87,7 @@ RULES: Final[tuple[Rule, ...]] = (
         name="totp-secret",
         kind="totp-secret",
         why="Seeds of second factors are base 32, often in groups of four, and named by what they are for.",
-        pattern=re.compile(CONTEXT),
+        pattern=re.compile(CONTEXT + AHEAD),
         gate=gate(
             "2fa two-factor mfa totp otp authenticator oathtool googleauth google_auth google-auth dvoufaktor zwei-faktor base32",
             "two factor",
@@ -109,7 +110,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "google-authenticator-libpam-and-friends",
         ),
         is_closed=False,
-        worst="totp ",
+        worst="totp 2 ",
         validate=seeds,
         is_folded=True,
     ),
