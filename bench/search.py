@@ -114,8 +114,13 @@ def _built(options: argparse.Namespace, config: Config, size: int) -> float:
 
 async def _written(options: argparse.Namespace, config: Config, size: int) -> None:
     windows = Windows(options.quality / "chat" / "index.sqlite", Keys(("en",)))
-    async with open_store(config.index_file, is_writer=True) as store, store.transaction():
-        await store.save_fingerprint(fingerprint(config, None))
+    settings = embed_settings(Config(state_dir=options.quality / "chat"), Credentials.found(None))
+    async with (
+        embedder_of(settings) as embedder,
+        open_store(config.index_file, is_writer=True) as store,
+        store.transaction(),
+    ):
+        await store.save_fingerprint(fingerprint(config, embedder.identity if embedder else None))
     connection = connector(config.index_file, is_writer=True)()
     fill(connection, windows, size)
     connection.execute("BEGIN")

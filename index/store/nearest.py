@@ -127,7 +127,7 @@ def _of_all(connection: Connection, data: bytes, reach: Sequence[Range] | None) 
     """Where there are no cells: one by one if few are wanted, else by reading all."""
     if reach is not None:
         runs = dumps(reach)
-        parts = "json_each(?) AS run CROSS JOIN part ON chunk_key BETWEEN run.value ->> 0 AND run.value ->> 1"
+        parts = "json_each(?) AS run CROSS JOIN part ON part.chunk_key BETWEEN run.value ->> 0 AND run.value ->> 1"
         [(wanted, present)] = connection.execute(
             f"SELECT (SELECT count(*) FROM {parts}), coalesce(max(part_key), 0) FROM part", (runs,)
         ).fetchall()

@@ -66,6 +66,16 @@ async def found(store: Store, question: "numpy.ndarray") -> set[int]:
     return {one.chunk_key & 0xFFFF_FFFF for one in near}
 
 
+async def holds_exactly(store: Store, points: "numpy.ndarray", questions: "numpy.ndarray", low: int, high: int) -> None:
+    """In a narrow scope, the chunks from `low` to `high`, the nearest are those of a whole scan, in their order."""
+    room = Scope(None, (((1 << 32) + low, (1 << 32) + high),), is_narrow=True)
+    for question in questions:
+        near = await near_to(store, question, room)
+        far = ((scaled(points[low - 1 : high]) - scaled(question).astype(int)) ** 2).sum(axis=1)
+        best = numpy.argsort(far, kind="stable")[:10] + low
+        assert [one.chunk_key & 0xFFFF_FFFF for one in near] == best.tolist()
+
+
 async def by_chunk(store: Store) -> set[tuple[int, int, bytes]]:
     return {tuple(row) for row in await store.connection.execute_fetchall("SELECT * FROM chunk_vector")}
 
@@ -83,6 +93,8 @@ async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, mon
     exact = numpy.argsort(-(points @ questions.T), axis=0)[:10].T + 1
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
         await fill(store, points)
+        await holds_exactly(store, points, questions[:3], 5_001, 5_400)  # looked up one by one
+        await holds_exactly(store, points, questions[:3], 5_001, 15_000)  # among all that are read
         before = await store.connection.execute_fetchall("SELECT part_key, chunk_key, data FROM vector ORDER BY 1")
         async with store.transaction():
             assert await vectors.divide(store.connection)
@@ -101,13 +113,7 @@ async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, mon
         ]
         assert sum(shares) / len(shares) >= 0.95
         assert await by_chunk(store) == await by_cell(store)
-        low, high = 5_001, 5_400
-        room = Scope(None, (((1 << 32) + low, (1 << 32) + high),), is_narrow=True)
-        for question in questions:
-            near = await near_to(store, question, room)
-            far = ((scaled(points[low - 1 : high]) - scaled(question).astype(int)) ** 2).sum(axis=1)
-            best = numpy.argsort(far, kind="stable")[:10] + low
-            assert [one.chunk_key & 0xFFFF_FFFF for one in near] == best.tolist()
+        await holds_exactly(store, points, questions, 5_001, 5_400)
         async with store.transaction():
             await store.connection.execute("DELETE FROM vector WHERE part_key % 2")
             await store.connection.execute("DELETE FROM part WHERE part_key % 2")
