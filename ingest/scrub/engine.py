@@ -62,8 +62,8 @@ class Look:
     found: list[Finding]
     is_settled: bool
     """Nothing more can be found: no name may take another value, and only closed rules had a match, and took it."""
-    tried: frozenset[int]
-    """The rules that are worth another try."""
+    tried: frozenset[int] | None
+    """The rules that are worth another try; None are all of them."""
 
 
 Seen = tuple[str, str, Opened, Stems]
@@ -95,7 +95,7 @@ class Scrubber:
         again: dict[int, list[int]] = {}
         is_settled = True
         for at, places in opened:
-            if earlier and at not in earlier.tried:
+            if earlier and earlier.tried is not None and at not in earlier.tried:
                 continue
             rule = self.rules[at]
             before = len(found)
@@ -115,9 +115,9 @@ class Scrubber:
         if HOLE in text:
             found = outside_markers(found, text)
         found = merge(found)
-        is_settled = (
-            is_settled and is_all and all_inside(found, again.values()) and not is_glued(found, named, stems, text)
-        )
+        if is_glued(found, named, stems, text):
+            return Look(found, is_settled=False, tried=None)
+        is_settled = is_settled and is_all and all_inside(found, again.values())
         return Look(found, is_settled=is_settled, tried=frozenset(again))
 
     def find_by_names(

@@ -5,7 +5,7 @@ import json
 from click.testing import CliRunner
 
 from ingest.scrub.samples import sample
-from sources.cli.scrub import command
+from sources.cli.scrub import BLOCK_BYTES, command
 
 
 def run(*args: str, text: str | bytes) -> tuple[int, str]:
@@ -45,3 +45,21 @@ def test_a_bad_line_is_named_without_being_shown() -> None:
     planted = sample("⟦{github:ghp_}⟧")
     result = CliRunner().invoke(command, ["--jsonl"], input='{"id": 1, "text": "fine"}\n' + planted.text)
     assert result.exit_code == 1 and "line 2" in result.output and planted.secrets[0] not in result.output
+
+
+def test_what_came_before_a_bad_line_is_answered() -> None:
+    result = CliRunner().invoke(
+        command, ["--jsonl"], input='{"id": 1, "text": "fine"}\n[]\n{"id": 3, "text": "late"}\n'
+    )
+    assert result.exit_code == 1 and "line 2" in result.output
+    assert result.stdout_bytes == b'{"id":1,"text":"fine"}\n'
+
+
+def test_lines_longer_than_what_is_read_at_once_stay_whole() -> None:
+    planted = sample("⟦{github:ghp_}⟧")
+    long = "word " * (BLOCK_BYTES // 4) + planted.text
+    lines = [{"id": 1, "text": long}, {"id": 2, "text": "short"}]
+    code, output = run("--jsonl", text="\n".join(map(json.dumps, lines)))
+    answers = [json.loads(line) for line in output.splitlines()]
+    assert code == 0
+    assert [answer["text"] for answer in answers] == [long.replace(planted.text, "‹redacted:github-token›"), "short"]

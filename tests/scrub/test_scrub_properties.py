@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ingest.scrub import contains_secret, explain, scrub
+from ingest.scrub import contains_secret, explain, scrub, scrub_all
 from ingest.scrub.engine import replace
 from ingest.scrub.placeholders import MARKER
 from ingest.scrub.rules import RULES
@@ -51,6 +51,12 @@ def test_findings_are_disjoint_in_order_and_lead_to_the_same_text(text: str) -> 
     assert edges == sorted(edges) and all(0 <= edge <= len(text) for edge in edges)
     assert all(finding.start < finding.end for finding in found)
     assert replace(text, found) == scrub(text)
+
+
+@settings(max_examples=50)
+@given(st.lists(mixtures, max_size=4))
+def test_texts_together_are_scrubbed_as_each_is_alone(texts: list[str]) -> None:
+    assert scrub_all(texts) == [scrub(text) for text in texts]
 
 
 @settings(max_examples=200)
