@@ -42,6 +42,8 @@ def snippet(text: str, finder: Finder, *, width: int = WIDTH) -> Snippet:
 
 def best_message(messages: Sequence[Message], text: str, finder: Finder) -> int | None:
     """The message that holds most of what was asked, the first of equals; None where none holds any."""
+    if not messages:
+        return None
     starts = [message.span.start for message in messages]
     terms: dict[int, Counter[int]] = {}
     for one in finder.places(text):
