@@ -8,7 +8,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, Self, TypeVar
 
 import aiosqlite
 
@@ -134,6 +134,10 @@ class File(aiosqlite.Connection):
         """
         result: Result = await self._execute(work, self._conn)  # type: ignore[no-untyped-call]  # aiosqlite gives it none
         return result
+
+    async def end(self, how: Literal["COMMIT", "ROLLBACK"]) -> None:
+        """End the transaction if there is one, also where a task was cancelled while its BEGIN was still waiting."""
+        await self.run(lambda bare: bare.execute(how) if bare.in_transaction else None)
 
 
 def open_file(path: Path, *, is_writer: bool) -> File:

@@ -145,6 +145,9 @@ class Store:
             await self.connection.execute("BEGIN IMMEDIATE")
         except DatabaseError as error:
             raise StoreError(f"{self.name}: cannot be written to: {error}{_remedy(error)}") from error
+        except BaseException:
+            await self.connection.end("ROLLBACK")
+            raise
         was_bulk = self._traces is not None and self._traces.is_bulk
         try:
             if self._traces is not None and not self._traces.is_owed:
@@ -153,8 +156,7 @@ class Store:
             await fulltext.take_in(self.connection)
             await self.connection.execute("COMMIT")
         except BaseException as error:
-            if self.connection.in_transaction:
-                await self.connection.execute("ROLLBACK")
+            await self.connection.end("ROLLBACK")
             if self._traces is not None:
                 self._traces.is_bulk = was_bulk
             if isinstance(error, DatabaseError):

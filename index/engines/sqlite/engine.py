@@ -34,12 +34,12 @@ class SqliteEngine:
         connection = self._store.connection
         try:
             async with self._lock:
-                await connection.execute("BEGIN")
                 try:
+                    await connection.execute("BEGIN")
                     scope = await scope_of(connection, await self._store.sources(), audience, filters)
                     yield SqliteView(self._store, self._keys, scope, self._limits, self._statistics)
                 finally:
-                    await connection.execute("COMMIT")
+                    await connection.end("COMMIT")
         except DatabaseError as error:
             raise EngineError(f"{self._store.name}: cannot be searched: {error} (run `sources verify`)") from error
 
