@@ -63,6 +63,8 @@ class Centroids:
         import numpy
 
         asked = numpy.frombuffer(question, numpy.int8).astype(numpy.float32)
+        if len(asked) != self._matrix.shape[1]:
+            raise _of_another_length(len(asked))
         near = numpy.einsum("ij,j->i", self._matrix, asked)  # not by BLAS, whose threads go on waiting for more work
         order = numpy.argsort(self._quarter_norms - near, kind="stable")
         return [self.cells[place] for place in order.tolist()]
@@ -124,17 +126,25 @@ class _Measured:
 
 
 def _of_all(connection: Connection, data: bytes, reach: Sequence[Range] | None) -> _Measured:
-    """Where there are no cells: one by one if few are wanted, else by reading all."""
+    """Where there are no cells: one by one if few are wanted, else by reading all.
+
+    Of a first filling that goes on, all may be a million: not in one blob.
+    """
+    [(present,)] = connection.execute("SELECT coalesce(max(part_key), 0) FROM part").fetchall()
     if reach is not None:
         runs = dumps(reach)
         parts = "json_each(?) AS run CROSS JOIN part ON part.chunk_key BETWEEN run.value ->> 0 AND run.value ->> 1"
-        [(wanted, present)] = connection.execute(
-            f"SELECT (SELECT count(*) FROM {parts}), coalesce(max(part_key), 0) FROM part", (runs,)
-        ).fetchall()
+        [(wanted,)] = connection.execute(f"SELECT count(*) FROM {parts}", (runs,)).fetchall()
         if wanted * _LOOKED_UP < present:
             among = f"{parts} CROSS JOIN vector ON vector.cell = part.cell AND vector.part_key = part.part_key"
             return _read(connection, data, among, (runs,), None, key="vector.chunk_key")
-    return _read(connection, data, "vector", (), reach)
+    among = "vector WHERE cell = 0 AND part_key > ? AND part_key <= ?"
+    return _joined(
+        [
+            _read(connection, data, among, (after, after + MOST_ROWS), reach)
+            for after in range(0, present + 1, MOST_ROWS)
+        ]
+    )
 
 
 def _of_cells(connection: Connection, data: bytes, order: Sequence[int], ranges: Sequence[Range] | None) -> _Measured:
@@ -184,7 +194,7 @@ def _measured(data: bytes, listed: str, vectors: bytes, ranges: Sequence[Range] 
     question = numpy.frombuffer(data, numpy.int8).astype(numpy.float32)
     keys = numpy.fromstring(listed, numpy.int64, sep=",")
     if len(vectors) != len(keys) * len(data):
-        raise StoreError(f"vectors of another length than {len(data)} are in the index (run `sources verify`)")
+        raise _of_another_length(len(data))
     matrix = numpy.frombuffer(vectors, numpy.int8).reshape(len(keys), len(data))
     distances = numpy.empty(len(keys), numpy.float32)
     buffer = numpy.empty((_BLOCK, len(data)), numpy.float32)
@@ -198,3 +208,7 @@ def _measured(data: bytes, listed: str, vectors: bytes, ranges: Sequence[Range] 
         inside = (place >= 0) & (keys <= bounds[place, 1]) if len(bounds) else numpy.zeros(len(keys), dtype=bool)
         keys, distances = keys[inside], distances[inside]
     return _Measured(keys, distances, len(matrix))
+
+
+def _of_another_length(dimension: int) -> StoreError:
+    return StoreError(f"vectors of another length than {dimension} are in the index (run `sources verify`)")

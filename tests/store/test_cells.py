@@ -6,6 +6,7 @@ from random import Random
 import numpy
 import pytest
 
+from index.errors import StoreError
 from index.model import EVERYTHING, Corpus, Filters, SourceId, Vector
 from index.store import nearest, vectors
 from index.store.scope import Scope, scope_of
@@ -76,6 +77,11 @@ async def holds_exactly(store: Store, points: "numpy.ndarray", questions: "numpy
         assert [one.chunk_key & 0xFFFF_FFFF for one in near] == best.tolist()
 
 
+async def refuses_another_length(store: Store) -> None:
+    with pytest.raises(StoreError, match="another length"):
+        await near_to(store, numpy.ones(DIMENSION + 1, "<f4"), Scope(None, None))
+
+
 async def by_chunk(store: Store) -> set[tuple[int, int, bytes]]:
     return {tuple(row) for row in await store.connection.execute_fetchall("SELECT * FROM chunk_vector")}
 
@@ -88,6 +94,7 @@ async def by_cell(store: Store) -> set[tuple[int, int, bytes]]:
 
 async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "CELLS_FROM", 20_000)
+    monkeypatch.setattr(nearest, "MOST_ROWS", 6_000)
     points = made(2)
     questions = made(3)[Random(1).sample(range(COUNT), 20)]
     exact = numpy.argsort(-(points @ questions.T), axis=0)[:10].T + 1
@@ -95,6 +102,7 @@ async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, mon
         await fill(store, points)
         await holds_exactly(store, points, questions[:3], 5_001, 5_400)  # looked up one by one
         await holds_exactly(store, points, questions[:3], 5_001, 15_000)  # among all that are read
+        await refuses_another_length(store)
         before = await store.connection.execute_fetchall("SELECT part_key, chunk_key, data FROM vector ORDER BY 1")
         async with store.transaction():
             assert await vectors.divide(store.connection)
@@ -106,12 +114,12 @@ async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, mon
         for check in CHECKS:
             if check.name in CHECKED:
                 assert list(await store.connection.execute_fetchall(check.question)) == [], check.name
-        monkeypatch.setattr(nearest, "MOST_ROWS", 6_000)
         shares = [
             len(await found(store, question) & set(map(int, best))) / 10
             for question, best in zip(questions, exact, strict=True)
         ]
         assert sum(shares) / len(shares) >= 0.95
+        await refuses_another_length(store)
         assert await by_chunk(store) == await by_cell(store)
         await holds_exactly(store, points, questions, 5_001, 5_400)
         async with store.transaction():
