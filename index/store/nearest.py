@@ -15,7 +15,7 @@ from index.errors import StoreError
 from index.model import Vector
 from index.store.driver import Connection
 from index.store.postings import passing
-from index.store.scope import Range, Scope
+from index.store.scope import Range, Scope, inside
 from index.store.vectors import cosine, quantise
 
 if TYPE_CHECKING:
@@ -151,13 +151,13 @@ def _of_cells(connection: Connection, data: bytes, order: Sequence[int], ranges:
     """Of the first cells as many as the bounds allow."""
     among = "json_each(?) AS chosen CROSS JOIN vector ON vector.cell = chosen.value"
     rounds: list[_Measured] = []
-    read = inside = 0
+    read = held = 0
     for first in range(0, len(order), CELLS_AT_ONCE):
         chosen = dumps(sorted(order[first : first + CELLS_AT_ONCE]))
         rounds.append(_read(connection, data, among, (chosen,), ranges))
         read += rounds[-1].read
-        inside += len(rounds[-1].keys)
-        if read >= (MOST_ROWS if inside >= LEAST_ROWS else 3 * MOST_ROWS):
+        held += len(rounds[-1].keys)
+        if read >= (MOST_ROWS if held >= LEAST_ROWS else 3 * MOST_ROWS):
             break
     return _joined(rounds)
 
@@ -203,10 +203,8 @@ def _measured(data: bytes, listed: str, vectors: bytes, ranges: Sequence[Range] 
         block = numpy.subtract(rows, question, out=buffer[: len(rows)])
         distances[first : first + _BLOCK] = numpy.einsum("ij,ij->i", block, block)
     if ranges is not None:
-        bounds = numpy.array(ranges, dtype=numpy.int64).reshape(-1, 2)
-        place = numpy.searchsorted(bounds[:, 0], keys, side="right") - 1
-        inside = (place >= 0) & (keys <= bounds[place, 1]) if len(bounds) else numpy.zeros(len(keys), dtype=bool)
-        keys, distances = keys[inside], distances[inside]
+        kept = inside(keys, ranges)
+        keys, distances = keys[kept], distances[kept]
     return _Measured(keys, distances, len(matrix))
 
 

@@ -9,12 +9,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from json import dumps
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import aiosqlite
 
 from index.model import Audience, Filters
 from index.store.store import Source
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
 
 NARROW: Final = 20_000
 """A scope of at most so many chunks is searched exactly."""
@@ -113,6 +117,18 @@ def _listed(column: str, ranges: Sequence[Range]) -> str:
 
 def _numbers(ranges: Iterable[Range]) -> str:
     return ", ".join(str(number) for low, high in ranges for number in range(low, high + 1))
+
+
+def inside(keys: "NDArray[numpy.int64]", ranges: Sequence[Range]) -> "NDArray[numpy.bool_]":
+    """Which of many keys are in the ranges, which are in order."""
+    import numpy
+
+    if not ranges:
+        return numpy.zeros(len(keys), dtype=bool)
+    bounds = numpy.array(ranges, dtype=numpy.int64)
+    place = numpy.searchsorted(bounds[:, 0], keys, side="right") - 1
+    found: NDArray[numpy.bool_] = (place >= 0) & (keys <= bounds[place, 1])
+    return found
 
 
 def source_range(key: int) -> Range:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from index.engines.sqlite.asked import EXACT_WEIGHT, Demands, Sought, frequency_of
 from index.engines.sqlite.sums import Sums
 from index.store.postings import Listed, Postings
-from index.store.scope import Scope
+from index.store.scope import Scope, inside
 from index.text.bm25 import K1, TITLE_WEIGHT, B, Feature, idf
 
 Keys = NDArray[numpy.int64]
@@ -91,9 +91,7 @@ class ArraySums(Sums):
         if scope.keys is not None:
             kept &= numpy.isin(found.keys_, numpy.fromiter(scope.keys, numpy.int64, len(scope.keys)))
         elif scope.ranges is not None:
-            bounds = numpy.array(scope.ranges, dtype=numpy.int64).reshape(-1, 2)
-            place = numpy.searchsorted(bounds[:, 0], found.keys_, side="right") - 1
-            kept &= (place >= 0) & (found.keys_ <= bounds[place, 1]) if len(bounds) else False
+            kept &= inside(found.keys_, scope.ranges)
         return found if kept.all() else Numbers(found.keys_[kept], found.values_[kept])
 
     def raised(self, found: Numbers, chunks: Collection[int], worth: float, new_ones: Demands | None) -> Numbers:

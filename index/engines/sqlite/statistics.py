@@ -13,8 +13,9 @@ from index.store.postings import sample
 from index.store.scope import Range
 
 _MOST_COUNTS: Final = 8_192
+_MOST_AUDIENCES: Final = 256
 _MOST_SAMPLES: Final = 4
-"""Audiences; the words of one sample take some 5 MB."""
+"""The words of one sample take some 5 MB."""
 
 Visible = tuple[Range, ...] | None
 
@@ -43,6 +44,7 @@ class Statistics:
 
     def __init__(self) -> None:
         self._state: tuple[int, int] | None = None
+        self._audiences: dict[Visible, Visible] = {}
         self._counts: OrderedDict[tuple[str, Visible, int], int] = OrderedDict()
         self._samples: OrderedDict[Visible, Sample] = OrderedDict()
         self._centroids: Centroids | None = None
@@ -52,6 +54,7 @@ class Statistics:
         [(version,)] = connection.execute("PRAGMA data_version").fetchall()
         state = (int(version), connection.total_changes)
         if state != self._state:
+            self._audiences.clear()
             self._counts.clear()
             self._samples.clear()
             self._centroids = None
@@ -61,7 +64,10 @@ class Statistics:
         """What `ask` says, which counts no further than `at_most`."""
         name = (expression, visible, at_most)
         if name not in self._counts:
-            self._counts[name] = ask()
+            # The same ranges for all questions of an audience: they may be thousands, and each question brings its own.
+            if len(self._audiences) >= _MOST_AUDIENCES:
+                self._audiences.clear()
+            self._counts[expression, self._audiences.setdefault(visible, visible), at_most] = ask()
             if len(self._counts) > _MOST_COUNTS:
                 self._counts.popitem(last=False)
         self._counts.move_to_end(name)
