@@ -9,7 +9,7 @@ from typing import Final
 from index.errors import ConfigError, QueryError
 from index.model import EventId, Message, RoomId, UserId
 from index.store.reading import StoredChunk
-from ingest.chat.content import Content, without_quotes
+from ingest.chat.content import without_quotes
 from ingest.chat.events import Edited, Said, as_mapping, extract
 from ingest.scrub import scrub
 from matrix.errors import RefusedError
@@ -61,17 +61,18 @@ async def _line(reader: RoomReader, room: RoomId, message: Message, window: str)
         raw = await reader.event(room, message.event, is_patient=False)
     except RefusedError:
         raw = None
-    content = None if raw is None else _content(raw, room)
-    if content is not None and _has_words(without_quotes(content), message, window):
-        content = without_quotes(content)  # an order to forget cut them off
-    return Line(message.event, message.sender, message.sent_ms, None if content is None else content.text)
+    stored = window[message.span.start : message.span.end]
+    return Line(
+        message.event, message.sender, message.sent_ms, None if raw is None else newest_words(raw, room, stored)
+    )
 
 
-def _has_words(content: Content, message: Message, window: str) -> bool:
-    return content.text.split() == window[message.span.start : message.span.end].split()
+def newest_words(raw: RawEvent, room: RoomId, stored: str) -> str | None:
+    """Of a message with its edits; `stored` is what the index has of it.
 
-
-def _content(raw: RawEvent, room: RoomId) -> Content | None:
+    Of a reply that the index has otherwise, quotations are left out: an order to forget may have cut them off, and an
+    edit since then would bring them back.
+    """
     said = extract(raw, room=room, version=_NEWEST_VERSION, scrub=scrub)
     if not isinstance(said, Said):
         return None
@@ -82,4 +83,7 @@ def _content(raw: RawEvent, room: RoomId) -> Content | None:
         said.type,
         said.event,
     )
-    return edit.content if is_valid and isinstance(edit, Edited) else said.content
+    content = edit.content if is_valid and isinstance(edit, Edited) else said.content
+    if said.reply_to is not None and content.text.split() != stored.split():
+        content = without_quotes(content)
+    return content.text

@@ -12,7 +12,9 @@ from ingest.chat.content import Content, without_quotes
 from ingest.chat.events import Edited, Extracted, Pruned, Redacted, Said
 from ingest.chat.ledger import Purge, Rules, Why
 from ingest.chat.windows import Bounds
+from sources.conversation import newest_words
 from tests.chat.memory_room import MemoryRoom
+from tests.chat.raw_events import raw_edit, raw_message
 
 ROOM = RoomId("!room:here")
 ANN, BOB = UserId("@ann:here"), UserId("@bob:here")
@@ -194,3 +196,16 @@ def test_any_order_of_arrival_ends_in_the_same_texts(
     for start in range(0, len(arrivals), batch_size):
         kept.take(arrivals[start : start + batch_size])
     assert kept.texts() == expected(history, purges)
+
+
+def test_a_reply_read_afresh_shows_no_quotation_that_the_index_does_not_have() -> None:
+    quoting = {"m.relates_to": {"m.in_reply_to": {"event_id": "$m"}}}
+    raw = raw_message("$r", body="> not on top: secret\nanswer", **quoting)
+    plain = raw_message("$other", body="> secret of others\nunmoved")
+    assert newest_words(raw, ROOM, "> not on top: secret\n  answer") == "> not on top: secret\nanswer"
+    assert newest_words(raw, ROOM, "answer") == "answer"
+    for one in (raw, plain):
+        edit = raw_edit("$e", one["event_id"], "> secret\nchanged since")
+        one["unsigned"] = {"m.relations": {"m.replace": edit}}
+    assert newest_words(raw, ROOM, "answer") == "changed since"
+    assert newest_words(plain, ROOM, "> secret of others\n  unmoved") == "> secret\nchanged since"
