@@ -90,7 +90,10 @@ async def apply_purges(writer: Writer, settings: ChatSettings, now_ms: int) -> l
 
 
 async def _apply(writer: Writer, settings: ChatSettings, now_ms: int, record: PurgeRecord, key: int) -> Purged:
-    """Replies first: by what they answer they are found as long as that is there."""
+    """Replies first: by what they answer they are found as long as that is there.
+
+    The message that is named alone comes last, since its edits are buried only while they are stored.
+    """
     connection, conditions = writer.store.connection, record.conditions
     (rule,) = rules_of([record])
     burial = Burial(rule.why, order=key)
@@ -98,12 +101,13 @@ async def _apply(writer: Writer, settings: ChatSettings, now_ms: int, record: Pu
     if record.takes_replies:
         find = partial(sweeps.answering, connection, conditions, limit=_AT_ONCE)
         purged += await _remove_all(writer, settings, now_ms, find, Burial(Why.PURGED, order=key))
-    if record.room is not None and record.event is not None and rule.names(record.room, record.event):
-        # Redacted before, it is not stored, and what answers it may quote it all the same.
-        effect = await remove(writer, settings, record.room, [record.event], burial, now_ms=now_ms)
-        purged += Purged(effect, frozenset({record.room} if effect.events else ()))
     find = partial(sweeps.matching, connection, conditions, limit=_AT_ONCE)
-    return purged + await _remove_all(writer, settings, now_ms, find, burial)
+    purged += await _remove_all(writer, settings, now_ms, find, burial)
+    if record.room is not None and record.event is not None and rule.names(record.room, record.event):
+        # Redacted before, it was not stored, and what answers it may quote it all the same.
+        effect = await remove(writer, settings, record.room, [record.event], burial, now_ms=now_ms)
+        purged += Purged(effect, frozenset({record.room} if effect != Effect() else ()))
+    return purged
 
 
 async def erase_users(writer: Writer, settings: ChatSettings, now_ms: int) -> Purged:

@@ -107,16 +107,21 @@ async def test_replies_that_are_kept_say_nothing_of_what_they_answered(
     html = f"<blockquote>{SECRET} regret</blockquote>in markup"
     await bob.reply(room, said, f"{SECRET} regret in markup", formatted_body=html)
     await bob.reply(room, said, f"> {SECRET} regret")
+    revision = await alice.edit(room, said, f"{SECRET} regret, mended")
+    await bob.reply(room, revision, f"> {SECRET} regret, mended\n\nto the edit")
     await host.refresh()
     done = await desk.purge("--room", room, "--event", said, "--yes", "--keep-replies")
-    assert (done["erased"], done["order"]["removed"]) == (True, 1)
-    assert sorted(await host.texts(room)) == ["in markup", "mended answer"]
+    assert (done["erased"], done["order"]["removed"]) == (True, 2)
+    assert sorted(await host.texts(room)) == ["in markup", "mended answer", "to the edit"]
     assert nothing_is_left(host)
     await bob.reply(room, said, f"> {SECRET} regret\n\nlate answer")
+    await bob.reply(room, revision, f"> {SECRET} regret, mended\n\nto the edit, late")
     await bob.edit(room, answer, f"> {SECRET} regret\n\nmended twice")
     for is_full in (False, True):
         await host.refresh(is_full=is_full)
-        assert sorted(await host.texts(room)) == ["in markup", "late answer", "mended twice"]
+        assert sorted(await host.texts(room)) == [
+            "in markup", "late answer", "mended twice", "to the edit", "to the edit, late",
+        ]  # fmt: skip
         assert nothing_is_left(host)
 
 
