@@ -217,8 +217,8 @@ async def _fill(run: Run, room: Room, gap: Gap) -> bool:
             await _note_unknown(run, room, batch, stretch.unknown)
             if is_closed:
                 await room_store.close_gap(connection, gap)
-                if stretch.page.end is None and gap.until == room.record.fresh_token:
-                    await ledger.stop_asking(connection, key)  # everything that may be read was read
+                if stretch.page.end is None and _is_whole(gap, room):
+                    await ledger.stop_asking(connection, key)
             else:
                 await room_store.save_gap(connection, gap)
         run.count(room, sifted, odd=stretch.page.odd, forged=changes.forged)
@@ -233,8 +233,15 @@ async def _give_up(run: Run, room: Room, gap: Gap) -> None:
     async with run.writer.transaction() as store:
         await room_store.add_unknown(store.connection, UnknownStretch(room.id, None, gap.last_ms, why, run.now_ms))
         await room_store.close_gap(store.connection, gap)
+        if _is_whole(gap, room):  # or the next run would begin again, and new messages wait as long once more
+            await ledger.stop_asking(store.connection, await room_store.room_key(store.connection, room.id) or 0)
     run.tally(room.id).notes.append(f"a stretch of its history is given up: {why}")
     log.warning("chat.gap_given_up", room_id=room.id)
+
+
+def _is_whole(gap: Gap, room: Room) -> bool:
+    """Whether it reaches back as far as anything may be read."""
+    return gap.until == room.record.fresh_token
 
 
 def _run_of_known(before: int, met: Sequence[EventId], known: frozenset[EventId], run: Run) -> int:
