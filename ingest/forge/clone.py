@@ -26,6 +26,10 @@ _MENDABLE: Final = frozenset({Fault.DAMAGED, Fault.LOCKED})
 _MAX_PACKS: Final = 40
 _MOST_REPACKED_BYTES: Final = 256 << 20
 """Larger clones are joined only when they have very many packs: see `forget_former`."""
+_LEFT_BEHIND: Final = (
+    "*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/pack/*.lock", "objects/pack/*.keep", "objects/??/tmp_*",
+)  # fmt: skip
+"""By git when it is killed. A fetch marks its new pack with `.keep`, and one so marked would never be joined."""
 _LOCK_POLL_S: Final = 0.05
 _LONGEST: Final = 30
 _FETCH: Final = (
@@ -129,10 +133,11 @@ class Clone:
 
         Once nobody needs the former for a comparison. What cannot be done now is done after another refresh.
         """
-        packs = self._packs()
-        if len(packs) > 1 and sum(pack.stat().st_size for pack in packs) <= _MOST_REPACKED_BYTES:
-            with suppress(GitError):
+        with suppress(GitError, OSError):
+            packs = self._packs()
+            if len(packs) > 1 and sum(pack.stat().st_size for pack in packs) <= _MOST_REPACKED_BYTES:
                 async with self._locked() as lock:
+                    await asyncio.to_thread(self._sweep)
                     await self._join_packs(lock)
 
     async def _tidy(self, lock: int) -> None:
@@ -145,11 +150,11 @@ class Clone:
         return list((self.path / "objects" / "pack").glob("*.pack"))
 
     async def _join_packs(self, lock: int) -> None:
-        """With `-d` what no commit reaches is dropped."""
+        """With `-d` what no commit reaches is dropped. Git says nothing while it works, so silence is no fault."""
         await self._git.run(
             ["repack", "-a", "-d", "--quiet"],
             about=self._about,
-            patience=self._long_patience,
+            patience=Patience(self._long_patience.total_s, self._long_patience.total_s),
             clone=self.path,
             hold=(lock,),
         )
@@ -188,7 +193,7 @@ class Clone:
             with suppress(OSError):
                 old.rename(self.path)  # killed between the two renames
         _remove(self._beside("new"), self._beside("old"))
-        for pattern in ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/pack/*.lock", "objects/??/tmp_*"):
+        for pattern in _LEFT_BEHIND:
             for left in self.path.glob(pattern):
                 left.unlink(missing_ok=True)
         for left in self.path.glob("objects/tmp_objdir-*"):

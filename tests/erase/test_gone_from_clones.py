@@ -51,6 +51,8 @@ def test_what_a_killed_run_left_in_a_clone_goes_with_the_next_although_nothing_c
 ) -> None:
     community.commit("regret.md", f"# Regret\n\nSomething {SECRET}.\n")
     community.sources("refresh")
+    for pack in (community.folder / "state" / "clones").rglob("*.pack"):
+        pack.with_suffix(".keep").touch()  # as of a fetch that was killed
     take_back(community, is_forced=True)
     monkeypatch.setattr(clone, "_MOST_REPACKED_BYTES", 0)
     community.sources("refresh")
