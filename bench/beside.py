@@ -35,6 +35,7 @@ import sqlite_vec
 from pysqlite3 import dbapi2 as sqlite
 
 from bench.output import load, say
+from bench.writing import texts_of
 from index.embed.hashing import HashingEmbedder
 from index.engines.sqlite.engine import SqliteEngine
 from index.model import EVERYTHING, Filters, Query, Vector
@@ -46,7 +47,7 @@ from sources.app import fingerprint
 from sources.config.model import Config
 from sources.measuring.corpus import SyntheticWorker
 from sources.measuring.neighbours import Neighbours
-from sources.measuring.texts import Texts, passages
+from sources.measuring.texts import Texts
 
 _DIMENSION = 384
 _GROWTH = 1.5
@@ -64,8 +65,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="write the ratios here")
     parser.add_argument("--check", type=Path, help="compare with the ratios that were kept here")
     asked = parser.parse_args()
-    files = sorted(asked.markdown.rglob("*.md"))
-    texts = Texts(passage for file in files for passage in passages(file.read_text("utf-8", "replace")))
+    texts = texts_of(asked.markdown)
     say(load())
     ratios: dict[str, float] = {}
     for size in asked.sizes:
