@@ -151,12 +151,16 @@ def _words(content: Mapping[str, object], form: str, formatted: Formatted, *, is
         body = without_fallback(body)
     file_name = content.get("filename")
     name = file_name if isinstance(file_name, str) else ""
-    # Where an answer quotes in its markup alone, the quotation would be lost in the rest of `body`.
-    hides_quote = is_reply is not False and formatted.has_quote and _QUOTE.search(body) is None
+    # Where an answer quotes in its markup alone, or marks the first line only, the quotation would be lost in the rest.
+    hides_quote = is_reply is not False and formatted.has_quote and _quoted_words(formatted.text) > _quoted_words(body)
     text = formatted.text if formatted.has_spoiler or hides_quote else body
     if form in _MEDIA or name:
         return _media_words(body, name, text)
     return text
+
+
+def _quoted_words(text: str) -> int:
+    return sum(len(line.replace(">", " ").split()) for line in _QUOTE.findall(text))
 
 
 def _has_fallback(body: str, formatted: Formatted, *, is_reply: bool | None) -> bool:

@@ -72,7 +72,10 @@ def test_what_an_answer_quotes_in_its_markup_alone_is_marked_as_a_quotation(read
         "> their\n> words\n> deeper\nmine"
     )
     assert words(read, body="their words deeper mine", formatted_body=html) == "their words deeper mine"
-    assert words(read, body="> their words\n\nmine", formatted_body=html, **REPLY) == "> their words\n\nmine"
+    marked = "> their\n> words\n> > deeper\n\nmine"
+    assert words(read, body=marked, formatted_body=html, **REPLY) == marked
+    lazy = "> their\nwords\ndeeper\n\nmine"
+    assert words(read, body=lazy, formatted_body=html, **REPLY) == "> their\n> words\n> deeper\nmine"
     covered = html + "<span data-mx-spoiler>x</span>"
     assert words(read, body="their words mine x", formatted_body=covered).startswith("> their\n> words\n> deeper\nmine")
 
