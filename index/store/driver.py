@@ -1,12 +1,12 @@
 """Which sqlite3 module this process uses, and how every connection is opened.
 
-The newest of `pysqlite3` and the standard library's `sqlite3` that can load extensions wins. The two drivers' rows and
-errors do not mix, so `Row` and the error classes are imported from here and nowhere else.
+The newer of `pysqlite3` and the standard library's `sqlite3` wins. The two drivers' rows and errors do not mix, so
+`Row` and the error classes are imported from here and nowhere else.
 """
 
 import importlib
-import importlib.util
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Self, TypeVar
 
@@ -19,16 +19,9 @@ if TYPE_CHECKING:
 else:
 
     def _newest() -> object:
-        found = []
-        for name in ("pysqlite3", "sqlite3"):
-            try:
-                module = importlib.import_module(name)
-            except ImportError:
-                continue
-            if hasattr(module.Connection, "enable_load_extension"):
-                found.append(module)
-        if not found:
-            raise StoreError("this Python's sqlite3 cannot load extensions (install the pysqlite3 wheel)")
+        found = [importlib.import_module("sqlite3")]
+        with suppress(ImportError):
+            found.insert(0, importlib.import_module("pysqlite3"))
         return max(found, key=lambda module: module.sqlite_version_info)
 
     _sqlite3 = _newest()
@@ -64,16 +57,6 @@ def version_info() -> tuple[int, int, int]:
     return _sqlite3.sqlite_version_info
 
 
-def extension_path() -> Path:
-    """The sqlite-vec library, found without importing its package, which would load numpy."""
-    spec = importlib.util.find_spec("sqlite_vec")
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        for name in ("vec0.so", "vec0.dylib", "vec0.dll"):
-            if (path := Path(folder) / name).exists():
-                return path
-    raise StoreError("sqlite-vec: the extension vec0 is not installed (pip install sqlite-vec)")
-
-
 def connector(path: Path, *, is_writer: bool) -> Callable[[], "_sqlite3.Connection"]:
     """A function that opens `path`; a reader cannot create the file or write to it.
 
@@ -105,9 +88,6 @@ def connector(path: Path, *, is_writer: bool) -> Callable[[], "_sqlite3.Connecti
                 connection.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KB}")
             else:
                 connection.execute("PRAGMA query_only = ON")
-            connection.enable_load_extension(True)  # noqa: FBT003
-            connection.load_extension(str(extension_path().with_suffix("")))
-            connection.enable_load_extension(False)  # noqa: FBT003
         except _sqlite3.Error as error:
             raise StoreError(f"{path.name}: cannot be opened: {error}") from error
         return connection

@@ -21,14 +21,10 @@ async def probe(config: Config, _credentials: Credentials) -> Sequence[Finding]:
 
 
 def _sqlite() -> Finding:
-    try:
-        from index.store import driver
+    from index.store import driver
 
-        driver.extension_path()
-    except SourcesError as error:
-        return failure("sqlite", error)
     version, least = driver.version_info(), ".".join(map(str, driver.LEAST))
-    detail = f"{driver.VERSION} through {driver.DRIVER}, with sqlite-vec"
+    detail = f"{driver.VERSION} through {driver.DRIVER}"
     if version < driver.LEAST:
         return Finding("sqlite", Verdict.FAIL, detail, f"{least} is needed to erase for good: pip install pysqlite3")
     if version < driver.SAFE:

@@ -37,11 +37,12 @@ PROBES = {
     "CapabilityBoundingSet": "os.chown('%(folder)s', 1, 1)",
     "ProtectProc": "os.stat('/proc/%(pid)s')",
     "NoNewPrivileges": "assert 'NoNewPrivs:\\t1' not in open('/proc/self/status').read()",
+    "LimitCORE": "assert resource.getrlimit(resource.RLIMIT_CORE) != (0, 0)",
     "loopback": "s = socket.create_connection(('192.0.2.1', 9), 2)",
 }
 """What each layer forbids, as something that fails once it holds."""
 TRY = """
-import ctypes, json, mmap, os, socket
+import ctypes, json, mmap, os, resource, socket
 libc = ctypes.CDLL(None, use_errno=True)
 def check(result):
     if result: raise OSError(ctypes.get_errno(), 'refused')
@@ -105,7 +106,7 @@ def tiny_community(confined: Callable[[str], Confined]) -> Confined:
 
 
 def test_refresh_search_and_audit_work_in_it(tiny_community: Confined) -> None:
-    """Git, SQLite with its extension and onnxruntime, with a read-only root, no network, no privilege, few calls."""
+    """Git, SQLite and onnxruntime, with a read-only root, no network, no privilege, few calls."""
     here = tiny_community
     config = ("--config", str(here.folder / "sources.toml"))
     home = {"HOME": str(here.folder)}
