@@ -212,8 +212,8 @@ def umask(mask: int, _: Places) -> None:
     os.umask(mask)
 
 
-def few_tasks(count: int, _: Places) -> None:
-    resource.setrlimit(resource.RLIMIT_NPROC, (count, count))
+def core_limit(size: int, _: Places) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (size, size))
 
 
 LAYERS: dict[str, Callable[[Any, Places], None]] = {
@@ -224,6 +224,7 @@ LAYERS: dict[str, Callable[[Any, Places], None]] = {
     "ProtectSystem": read_only_root,
     "ProtectProc": own_processes_alone,
     "UMask": umask,
+    "LimitCORE": core_limit,
     "CapabilityBoundingSet": no_capabilities,
     "NoNewPrivileges": no_new_privileges,
     "MemoryDenyWriteExecute": no_executable_writes,

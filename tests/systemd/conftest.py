@@ -41,6 +41,8 @@ def layers(unit: Unit, *, writable: Sequence[Path], is_alone: bool) -> dict[str,
                 found[key] = [str(path) for path in writable]
             case "UMask":
                 found[key] = int(value or "", 8)
+            case "LimitCORE":
+                found[key] = int(value or "")
             case "ProtectProc":
                 found[key] = f"hidepid={value}"
             case "RestrictAddressFamilies":
@@ -141,7 +143,7 @@ def namespaces() -> tuple[str, ...] | None:
 
 def least_applied() -> set[str]:
     """Layers that hold on every machine, so that no test runs under nothing."""
-    return {"NoNewPrivileges"} | (set() if namespaces() is None else {"ProtectSystem", "PrivateTmp"})
+    return {"NoNewPrivileges", "LimitCORE"} | (set() if namespaces() is None else {"ProtectSystem", "PrivateTmp"})
 
 
 @pytest.fixture
