@@ -176,7 +176,7 @@ CRYPTED: Final = re.compile(r"(?:^|:)\$(?:1|2[abxy]|5|6|7|y|apr1|argon2\w{0,2})\
 HASH_HEADS: Final = frozenset("${sSmMhHbBpPaAeEvV!")
 PUBLIC_HEADS: Final = frozenset("sSeanxyzpAM$!@#mt")
 PUBLIC_VALUE: Final = re.compile(
-    r"(?:ssh-(?:rsa|ed25519|dss)|ecdsa-|sk-ssh-|age1|npub1|xpub|ypub|zpub|pk_(?:live|test)_|pk\.eyJ|AAAAB3Nza|AAAAC3Nza|AAAAE2Vj|MIGf|MIIBIjAN|MFkwEwYH|MCowBQYDK2V|\$[A-Za-z0-9_\-]{43}$|"
+    r"(?:AWS4-HMAC-SHA256$|ssh-(?:rsa|ed25519|dss)|ecdsa-|sk-ssh-|age1|npub1|xpub|ypub|zpub|pk_(?:live|test)_|pk\.eyJ|AAAAB3Nza|AAAAC3Nza|AAAAE2Vj|MIGf|MIIBIjAN|MFkwEwYH|MCowBQYDK2V|\$[A-Za-z0-9_\-]{43}$|"
     r"[!@#][A-Za-z0-9._=/\-]{1,60}:[a-z0-9.\-]{3,80}$|mxc:|S-1-\d|Ag[AB][A-Za-z0-9+/]{100}|s\d{1,12}_\d|t\d{1,8}-\d{2,12}_)"
 )
 IDENTIFIER: Final = re.compile(r"[A-Za-z_]+\d?")

@@ -56,6 +56,7 @@ SETTERS: Final = re.compile(
 SETS: Final = re.compile(
     r"(?:define|setenv|putenv|set|setdefault|env)\(\s{0,4}(?:[\"']|&(?:quot|apos|#39|#34|#x27|#x22);)$", re.I
 )
+PIPED: Final = re.compile(r"(?:sha\d{1,3}|md5|b2|b3)sum\b|b(?:ase)?(?:32|64)(?:enc|dec)?\b")
 ARN: Final = re.compile(r"arn:[a-z\-]{2,10}:[^\s\"']*$")
 STANDING: Final = frozenset(
     "requirepass masterauth _authtoken secretaccesskey aws_secret_access_key aws_session_token".split()
@@ -89,6 +90,9 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
     sign = SIGNS[sign_match.lastgroup or ""]
     if sign == "," and not sign_match["close"]:
         return NOTHING
+    is_variable = text.startswith("$", start) or text.endswith(("$", "${"), 0, start)
+    if sign == "|" and (is_variable or PIPED.match(low, sign_match.end())):
+        return NOTHING  # it goes into a program
     if sign == "=" and sign_match["element"] and not text.endswith(("<", "&lt;", ">", ":", '"', "'"), 0, start):
         return NOTHING
     if is_name_at(text, sign_match.end()):
@@ -213,6 +217,10 @@ RULES: Final[tuple[NameRule, ...]] = (
             "API_KEY=xxxxxxxxxxxxxxxx",
             "key = value",
             'login(email: "jana@example.org", password: input)',
+            'echo -n "$PASSWORD" | ssh-add7',
+            "cat password | sha256sum",
+            "password: {{ .Values.password | b64enc }}",
+            "Authorization: AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE",
         ),
         worst="password=",
         find=assignment,

@@ -8,6 +8,7 @@ from typing import Final
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.shapes import is_random, looks_chosen
+from ingest.scrub.slots import FUNCTION_WORDS
 
 
 def sql(match: re.Match[str], text: str) -> Spans:
@@ -15,6 +16,8 @@ def sql(match: re.Match[str], text: str) -> Spans:
     value = text[match.start(group) : match.end(group)]
     if is_placeholder(value, quoted=True) or re.match(r"(?:md5[0-9a-f]{32}|\*[0-9A-F]{40}|SCRAM-SHA)", value):
         return NOTHING
+    if " " in value and not FUNCTION_WORDS.isdisjoint(value.split()):
+        return NOTHING  # a message about passwords
     return (match.span(group),)
 
 
@@ -62,7 +65,11 @@ RULES: Final[tuple[Rule, ...]] = (
             "ALTER USER app WITH PASSWORD '⟦{alnum:18}⟧';",
             "CREATE LOGIN web WITH PASSWORD = '⟦{chosen}⟧'",
         ),
-        leaves=("ALTER USER app WITH PASSWORD '<password>';", "IDENTIFIED BY 'password'"),
+        leaves=(
+            "ALTER USER app WITH PASSWORD '<password>';",
+            "IDENTIFIED BY 'password'",
+            'password "must not be empty"',
+        ),
         worst="identified by ",
         validate=sql,
         is_anchored=True,
