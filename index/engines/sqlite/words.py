@@ -19,7 +19,7 @@ from index.store import postings
 from index.store.driver import Connection
 from index.store.postings import ALL_MATCHES, MOST_MATCHES, quoted
 from index.store.reading import chunk_ids
-from index.store.scope import Scope
+from index.store.scope import Range, Scope
 from index.text.bm25 import PART_WEIGHT, Feature
 from index.text.fold import tokens, words
 from index.text.words import Keys
@@ -69,9 +69,9 @@ class WordRanking:
         read, common = _parted(asked, budget)
         cache: dict[str, object] = {}
         groups = [[Feature(self._sums.present(found))] for found in demands.demanded]
-        reach = self._scope.reach() if self._scope.is_narrow and not is_small else None
-        counted = None if reach is None or len(reach) > MOST_RUNS else budget // 2
-        groups += [self._features(word, cache, counted) for word in read]
+        reach = self._scope.visible if is_small else self._reach()
+        counted = None if reach is self._scope.visible else budget // 2
+        groups += [self._features(word, cache, reach, counted) for word in read]
         task = Task(demands, chunks, size / max(chunks, 1), limit + _SPARE)
         if common:
             groups += self._common.features(common, read, [one for group in groups for one in group], task)
@@ -79,6 +79,11 @@ class WordRanking:
         ranked = self._best(features, task, limit)
         covered = self._sums.coverage(groups, [key for key, _ in ranked], chunks=chunks)
         return [replace(place, coverage=covered[key]) for key, place in ranked]
+
+    def _reach(self) -> tuple[Range, ...] | None:
+        """Where a large index is read: a narrow scope of few runs by itself."""
+        inside = self._scope.reach() if self._scope.is_narrow else None
+        return self._scope.visible if inside is None or len(inside) > MOST_RUNS else inside
 
     def demands(self, query: Query) -> Demands:
         phrases = [term.text for term in query.terms if term.is_phrase and not term.is_excluded]
@@ -139,11 +144,12 @@ class WordRanking:
         found.update((Sought(None, group), None) for group in self._keys.query_groups(text) if group not in seen)
         return tuple(found)
 
-    def _features(self, word: Word, cache: dict[str, object], counted: int | None) -> list[Feature]:
-        """`counted`: how far the word was counted. Then its postings in the scope are all that is read of it."""
+    def _features(
+        self, word: Word, cache: dict[str, object], reach: Sequence[Range] | None, counted: int | None
+    ) -> list[Feature]:
+        """Postings are read in `reach`; `counted`, where that is not all that is visible: how far the word was."""
         if word.frequency == 0:
             return self._features_of_part(word.text)
-        reach = self._scope.visible if counted is None else self._scope.reach()
         for token in dict.fromkeys(token for one in word.sought for token in one.tokens):
             if token not in cache:
                 cache[token] = self._sums.counts(postings.postings(self._connection, token, reach))
