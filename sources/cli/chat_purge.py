@@ -59,8 +59,9 @@ def command(
     rooms, and what the person may send later as well. The order stands for ever: it outlives the index, and what it
     names is not taken in again. Nothing is changed on the homeserver.
 
-    Edits go with their message, and so do direct replies, those to come as well; what answers such a reply stays, but
-    loses its quotations. Messages of a thread answer its first one only where they say so.
+    Edits go with their message. Direct replies go as well, those to come too; of what a --sender sent they stay, but
+    lose their quotations, as does what answers a reply that went. Messages of a thread answer its first one only where
+    they say so.
 
     Exit code 1 says that something is not erased yet, 6 that a running refresh will carry the order out.
     """
