@@ -26,6 +26,7 @@ from typing import Final
 from bench.output import load, say
 from index.model import EventId, Fingerprint, RoomId, UserId, Vector
 from index.store import ledger, purges, vectors
+from index.store.cells import Cells, divide
 from index.store.ledger import MessageRecord, WindowRecord
 from index.store.purges import PurgeRecord
 from index.store.rooms import ADMITTED, DONE, RoomRecord, save_room
@@ -108,7 +109,7 @@ async def put(writer: Writer, talk: Talk, first: int, past: int) -> None:
 
 async def embed(store: Store, draw: random.Random) -> None:
     """Quantised noise: what a vector says makes no difference here, where its bytes lie does."""
-    cells = await vectors.cells(store.connection)
+    cells = await Cells.read(store.connection)
     while waiting := await vectors.pending(store.connection, after=0, limit=2_000):
         made = []
         for part in waiting:
@@ -146,7 +147,7 @@ async def build(folder: Path, chunks: int) -> None:
             say(f"{first + 1_000:,} of {chunks:,}")
         clock = Clock.started()
         async with writer.transaction() as store:
-            await vectors.divide(store.connection)
+            await divide(store.connection)
         say(f"cells: {clock}")
         clock = Clock.started()
         wiped = await writer.store.wipe()

@@ -38,6 +38,7 @@ from index.engines.sqlite.engine import SqliteEngine
 from index.model import EVERYTHING, Filters, Query, Vector
 from index.search import Searcher, SearchSettings
 from index.store import vectors
+from index.store.cells import divide
 from index.store.driver import connector
 from index.store.store import Store, open_store
 from index.text.query import parse
@@ -137,7 +138,7 @@ async def _written(options: argparse.Namespace, config: Config, size: int) -> No
     connection.close()
     async with open_store(config.index_file, is_writer=True) as store:
         async with store.transaction():
-            await vectors.divide(store.connection)
+            await divide(store.connection)
         await store.wipe()
 
 

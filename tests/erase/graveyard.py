@@ -13,6 +13,7 @@ from pathlib import Path
 
 from index.model import Chunk, Corpus, Document, DocumentId, Kind, SourceId, Vector, chunk_id
 from index.store import documents, vectors
+from index.store.cells import Cells
 from index.store.separators import varint
 from index.store.store import Store, open_store
 from index.text.searchable import searchable
@@ -80,7 +81,7 @@ class Graveyard:
         waiting = await vectors.pending(store.connection, after=0, limit=10_000)
         made = [(part, Vector(self._vector())) for part in waiting]
         async with store.transaction():
-            await vectors.save(store.connection, made, await vectors.cells(store.connection))
+            await vectors.save(store.connection, made, await Cells.read(store.connection))
         numbers = {
             int(row[0]): int(str(row[1])[4:-3])
             for row in await store.connection.execute_fetchall(

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from index.store import documents, driver, erase, separators, vectors
+from index.store import documents, driver, erase, separators
+from index.store.cells import divide
 from index.store.store import Store, open_store
 from tests.erase.graveyard import Graveyard, finds, is_sound, page, put_texts, stale_terms
 
@@ -47,13 +48,13 @@ async def test_words_trigrams_and_vectors_of_what_was_removed_or_changed_are_gon
 async def test_both_copies_of_vectors_in_cells_are_gone_and_no_centroid_is_one_of_them(
     graveyard: Graveyard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "CELLS_FROM", 60)
-    monkeypatch.setattr(vectors, "VECTORS_PER_CELL", 8)
+    monkeypatch.setattr("index.store.cells.CELLS_FROM", 60)
+    monkeypatch.setattr("index.store.cells.VECTORS_PER_CELL", 8)
     async with graveyard.opened() as store:
         await graveyard.put(store, range(100))
         await graveyard.embed(store)
         async with store.transaction():
-            assert await vectors.divide(store.connection)
+            assert await divide(store.connection)
         await graveyard.put(store, range(100, 110))
         await graveyard.embed(store)
         assert (await store.wipe()).is_done
@@ -67,7 +68,7 @@ async def test_both_copies_of_vectors_in_cells_are_gone_and_no_centroid_is_one_o
         assert 0 < left < before
         await graveyard.remove(store, range(60, 110))
         async with store.transaction():
-            assert await vectors.divide(store.connection), "too few are left for cells"
+            assert await divide(store.connection), "too few are left for cells"
         await graveyard.put(store, range(5))
         assert (await store.wipe()).is_done
         assert graveyard.traces() == []
@@ -130,8 +131,8 @@ def test_after_any_history_what_is_gone_is_nowhere_and_what_stands_is_found(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(erase, "LEAST_BULK", 6)
         patched.setattr(erase, "BULK_SHARE", 1 / 4)
-        patched.setattr(vectors, "CELLS_FROM", 8)
-        patched.setattr(vectors, "VECTORS_PER_CELL", 4)
+        patched.setattr("index.store.cells.CELLS_FROM", 8)
+        patched.setattr("index.store.cells.VECTORS_PER_CELL", 4)
         asyncio.run(_live_through(graveyard, steps))
 
 
@@ -161,7 +162,7 @@ async def _take(graveyard: Graveyard, store: Store, kind: str, numbers: list[int
             await graveyard.embed(store)
         case "divide":
             async with store.transaction():
-                await vectors.divide(store.connection)
+                await divide(store.connection)
         case "hide":
             async with store.transaction():
                 await store.connection.execute("UPDATE source SET is_hidden = ?", (numbers[0] % 2,))

@@ -13,6 +13,7 @@ from index.embed.hashing import HashingEmbedder
 from index.errors import EmbedderError
 from index.model import Chunk, Corpus, Document, DocumentId, Kind, SourceId, chunk_id
 from index.store import vectors
+from index.store.cells import counts
 from index.store.store import open_store
 from ingest.vectors import BATCH, fill_pending
 from ingest.writing import Writer
@@ -90,7 +91,7 @@ async def test_one_batch_is_stored_while_the_next_is_embedded(writer: Writer) ->
     embedder = Watched(before)
     report = await fill_pending(writer, embedder, progress=progress)
     assert (report.embedded, report.pending, report.fault) == (3 * BATCH, 0, None)
-    assert await vectors.counts(writer.store.connection) == (3 * BATCH, 0)
+    assert await counts(writer.store.connection) == (3 * BATCH, 0)
 
 
 async def test_a_dead_embedder_leaves_what_was_embedded_before_it_died(writer: Writer) -> None:
@@ -149,4 +150,4 @@ async def test_killed_it_loses_two_batches_at_most_and_goes_on_with_those(writer
     assert left in (BATCH, 2 * BATCH)
     report = await fill_pending(writer, Watched(lambda call: None))
     assert (report.embedded, report.pending) == (left, 0)
-    assert await vectors.counts(writer.store.connection) == (3 * BATCH, 0)
+    assert await counts(writer.store.connection) == (3 * BATCH, 0)

@@ -9,6 +9,7 @@ import pytest
 from index.errors import StoreError
 from index.model import EVERYTHING, Corpus, Filters, SourceId, Vector
 from index.store import nearest, vectors
+from index.store.cells import counts, divide
 from index.store.scope import Scope, scope_of
 from index.store.soundness import CHECKS
 from index.store.store import Store, open_store
@@ -93,7 +94,7 @@ async def by_cell(store: Store) -> set[tuple[int, int, bytes]]:
 
 
 async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "CELLS_FROM", 20_000)
+    monkeypatch.setattr("index.store.cells.CELLS_FROM", 20_000)
     monkeypatch.setattr(nearest, "MOST_ROWS", 6_000)
     points = made(2)
     questions = made(3)[Random(1).sample(range(COUNT), 20)]
@@ -105,11 +106,11 @@ async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, mon
         await refuses_another_length(store)
         before = await store.connection.execute_fetchall("SELECT part_key, chunk_key, data FROM vector ORDER BY 1")
         async with store.transaction():
-            assert await vectors.divide(store.connection)
-            assert not await vectors.divide(store.connection)
+            assert await divide(store.connection)
+            assert not await divide(store.connection)
         after = await store.connection.execute_fetchall("SELECT part_key, chunk_key, data FROM vector ORDER BY 1")
         assert list(map(tuple, after)) == list(map(tuple, before))
-        count, cells = await vectors.counts(store.connection)
+        count, cells = await counts(store.connection)
         assert count == COUNT and 120 <= cells <= 204
         for check in CHECKS:
             if check.name in CHECKED:
@@ -129,8 +130,8 @@ async def test_what_is_divided_into_cells_is_whole_and_found(tmp_path: Path, mon
         async with store.transaction():
             await store.connection.execute("DELETE FROM vector WHERE part_key > 200")
             await store.connection.execute("DELETE FROM part WHERE part_key > 200")
-            assert await vectors.divide(store.connection)
-        assert await vectors.counts(store.connection) == (100, 0)
+            assert await divide(store.connection)
+        assert await counts(store.connection) == (100, 0)
         assert await by_chunk(store) == set()
         cells_left = await store.connection.execute_fetchall("SELECT DISTINCT cell FROM part")
         assert [row[0] for row in cells_left] == [0]
@@ -148,14 +149,14 @@ async def test_a_centroid_is_never_one_vector(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, points: "numpy.ndarray"
 ) -> None:
     """It outlives the vectors that it was made of. The small sets had regions of one vector, and that as a centroid."""
-    monkeypatch.setattr(vectors, "CELLS_FROM", 20_000)
+    monkeypatch.setattr("index.store.cells.CELLS_FROM", 20_000)
     if len(points) < COUNT:
-        monkeypatch.setattr(vectors, "CELLS_FROM", 400)
-        monkeypatch.setattr(vectors, "VECTORS_PER_CELL", 11)
+        monkeypatch.setattr("index.store.cells.CELLS_FROM", 400)
+        monkeypatch.setattr("index.store.cells.VECTORS_PER_CELL", 11)
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
         await fill(store, points)
         async with store.transaction():
-            assert await vectors.divide(store.connection)
+            assert await divide(store.connection)
         same = await store.connection.execute_fetchall(
             "SELECT (SELECT count(*) FROM cell WHERE centroid IN (SELECT data FROM vector)),"
             " (SELECT count(*) FROM region WHERE centroid IN (SELECT data FROM vector))"

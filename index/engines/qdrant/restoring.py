@@ -26,6 +26,7 @@ from index.engines.qdrant.points import stored_chunk, stored_parts
 from index.errors import EngineError, StoreError
 from index.model import Document, Fingerprint, SourceId, Vector
 from index.store import documents, outgoing, rooms, vectors
+from index.store.cells import Cells, divide
 from index.store.outgoing import StoredPart
 from index.store.store import Store
 from index.text.searchable import Searchable, searchable
@@ -88,7 +89,7 @@ async def restore(
         done += len(batch)
         progress(done, total)
     async with store.transaction():
-        await vectors.divide(store.connection)
+        await divide(store.connection)
     await _take_over(store, cluster, label, said, writer)
     return put
 
@@ -252,7 +253,7 @@ async def _put_vectors(store: Store, parts: Restored) -> None:
             saved.append((part, unquantised(stored.vector)))
         elif stored.refusal is not None:
             await vectors.refuse(connection, part, stored.refusal)
-    await vectors.save(connection, saved, await vectors.cells(connection))
+    await vectors.save(connection, saved, await Cells.read(connection))
 
 
 def unquantised(data: bytes) -> Vector:
