@@ -25,7 +25,7 @@ _TIP: Final = "refs/sources/head"
 _MENDABLE: Final = frozenset({Fault.DAMAGED, Fault.LOCKED})
 _MAX_PACKS: Final = 40
 _MOST_REPACKED_BYTES: Final = 256 << 20
-"""Larger clones are joined only when they have very many packs: see `forget_former`."""
+"""Larger clones are joined only when they have very many packs: see `has_former`."""
 _LEFT_BEHIND: Final = (
     "*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/pack/*.lock", "objects/pack/*.keep", "objects/??/tmp_*",
 )  # fmt: skip
@@ -128,17 +128,19 @@ class Clone:
                 raise
             return
 
-    async def forget_former(self) -> None:
-        """Leave nothing but the newest commit with its files: a forced push may have taken the former back for good.
+    def has_former(self) -> bool:
+        """Whether there may be more than the newest commit with its files, in a clone that is not too large."""
+        packs = self._packs()
+        try:
+            return len(packs) > 1 and sum(pack.stat().st_size for pack in packs) <= _MOST_REPACKED_BYTES
+        except OSError:  # another process is joining them
+            return False
 
-        Once nobody needs the former for a comparison. What cannot be done now is done after another refresh.
-        """
-        with suppress(GitError, OSError):
-            packs = self._packs()
-            if len(packs) > 1 and sum(pack.stat().st_size for pack in packs) <= _MOST_REPACKED_BYTES:
-                async with self._locked() as lock:
-                    await asyncio.to_thread(self._sweep)
-                    await self._join_packs(lock)
+    async def forget_former(self) -> None:
+        """Leave nothing but the newest commit with its files: a forced push may have taken the former back for good."""
+        async with self._locked() as lock:
+            await asyncio.to_thread(self._sweep)
+            await self._join_packs(lock)
 
     async def _tidy(self, lock: int) -> None:
         """Join the packs of many fetches; before one, while the commit that the cursor names is still the tip."""

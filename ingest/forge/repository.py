@@ -6,7 +6,7 @@ work tree or index is touched. Whatever way the changes are found, they equal a 
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -218,9 +218,14 @@ class Repository:
             return await self._clone.update(head, self.settings.branch, self._remote.login(), is_damaged=True)
         return await self._fetched(head)
 
-    async def forget_former(self) -> None:
-        """Once the cursor is at the newest commit: nothing of those before it is kept."""
-        await self._clone.forget_former()
+    async def forget_former(self, commit: str | None) -> None:
+        """Once the cursor is at `commit`, the remote's: no other is kept, be it older or fetched by `freshen` meanwhile
+        and taken back since. What cannot be done now is done after another refresh."""
+        if commit is None or not self._clone.has_former():
+            return
+        with suppress(GitError):
+            if await self._clone.tip() == commit or await self.freshen() == commit:
+                await self._clone.forget_former()
 
     async def _fetched(self, head: Head) -> str:
         """The commit in the clone: `head`'s, or a newer one that was pushed meanwhile."""

@@ -57,7 +57,7 @@ class RepoWorker:
         held = await writer.revisions(self.source)
         changes = await self.repository.changes(position, held if position is not None else None)
         if isinstance(changes, Unchanged):
-            await self.repository.forget_former()  # a run may have died before it did
+            await self.repository.forget_former(changes.commit)  # a run may have died before it did
             return SourceReport(self.source, Outcome.UNCHANGED, seconds=time.monotonic() - start)
         skipped = Counter(reason for _, reason in changes.skipped)
         name = self.repository.settings.name
@@ -65,7 +65,7 @@ class RepoWorker:
             await self._write(batch, changes, skipped)
             await batch.remove(await self._gone(batch, changes))
             await batch.save_cursor(Cursor(self.source, with_rules(changes.position, self.validation.digest)))
-        await self.repository.forget_former()
+        await self.repository.forget_former(changes.commit)
         return batch.report(self.source, Outcome.UPDATED, skipped=skipped, seconds=time.monotonic() - start)
 
     async def _gone(self, batch: Batch, changes: Changes) -> list[DocumentId]:

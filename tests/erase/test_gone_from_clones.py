@@ -1,5 +1,6 @@
 """What was taken out of a repository is in no object of its clone after the refresh that follows."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -60,6 +61,16 @@ def test_what_a_killed_run_left_in_a_clone_goes_with_the_next_although_nothing_c
     monkeypatch.undo()
     community.sources("refresh")
     assert SECRET not in objects(community)
+
+
+def test_what_only_a_look_into_the_repository_fetched_goes_as_well(community: Community) -> None:
+    community.sources("refresh")
+    community.commit("regret.md", f"# Regret\n\nSomething {SECRET}.\n")
+    assert SECRET in community.sources("get", "handbook/regret.md").stdout
+    take_back(community, is_forced=True)
+    assert community.sources("refresh").return_value == 0
+    assert SECRET not in objects(community)
+    assert json.loads(community.sources("verify", "--deep", "--json").stdout)["remade"]["notes"] == []
 
 
 def files(folder: Path) -> list[Path]:
