@@ -102,6 +102,6 @@ def judge_name(slot: Slot, word: str, before: list[str], after: list[str]) -> Sl
         return Slot.PASSWORD if word in CLAVE else None
     if slot is Slot.KEY and word.startswith(("secret", "priv")):
         return Slot.SECRET
-    if word in ("pass", "pw") and after:
+    if (word in ("pass", "pw") and after) or (word == "signingkey" and before[-1:] == ["user"]):  # git's is an id
         return None
     return slot

@@ -219,6 +219,7 @@ RULES: Final[tuple[NameRule, ...]] = (
             'login(email: "jana@example.org", password: input)',
             'echo -n "$PASSWORD" | ssh-add7',
             "cat password | sha256sum",
+            "git config --global user.signingkey 4AEE18F83AFDEB23",
             "password: {{ .Values.password | b64enc }}",
             "Authorization: AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE",
         ),
