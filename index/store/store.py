@@ -16,7 +16,7 @@ import aiosqlite
 from index.errors import ReindexNeededError, StoreError
 from index.model import NO_EMBEDDER, Corpus, Cursor, Fingerprint, SourceId, corpus_of
 from index.store import erase, forges, fulltext, outgoing, pages
-from index.store.driver import DatabaseError, File, is_damage, open_file
+from index.store.driver import Connection, DatabaseError, File, is_damage, open_file
 from index.store.erase import Traces, Wiped
 from index.store.schema import STEPS
 
@@ -149,16 +149,26 @@ class Store:
             await self.connection.end("ROLLBACK")
             raise
         was_bulk = self._traces is not None and self._traces.is_bulk
+        is_committed = False
+
+        def commit(connection: Connection) -> None:
+            nonlocal is_committed
+            connection.execute("COMMIT")
+            is_committed = True
+
         try:
             if self._traces is not None and not self._traces.is_owed:
                 await erase.owe(self.connection)
             yield
             await fulltext.take_in(self.connection)
-            await self.connection.execute("COMMIT")
+            await self.connection.run(commit)
         except BaseException as error:
             await self.connection.end("ROLLBACK")
             if self._traces is not None:
-                self._traces.is_bulk = was_bulk
+                if is_committed:  # a task that is cancelled while it waits for that owes a wipe all the same
+                    self._traces.is_owed = True
+                else:
+                    self._traces.is_bulk = was_bulk
             if isinstance(error, DatabaseError):
                 raise StoreError(f"{self.name}: nothing was written: {error}{_remedy(error)}") from error
             raise

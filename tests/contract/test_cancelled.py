@@ -10,12 +10,18 @@ import pytest
 
 from index.engines.sqlite.engine import SqliteEngine
 from index.model import EVERYTHING, Filters
+from index.store import documents
 from index.store.store import Store, open_store
-from tests.contract.conftest import KEYS
+from tests.contract.conftest import KEYS, Bench
+from tests.contract.test_common_words import page
 
 
 def view(store: Store) -> AbstractAsyncContextManager[object]:
     return SqliteEngine(store, KEYS).view(EVERYTHING, Filters())
+
+
+def all_bytes(folder: Path) -> bytes:
+    return b"".join(one.read_bytes() for one in folder.iterdir())
 
 
 @pytest.mark.parametrize("begin", [view, Store.transaction])
@@ -39,3 +45,32 @@ async def test_cancelled_while_its_transaction_waits_to_begin(
         await busy
         assert not store.connection.in_transaction
         await enter()
+
+
+async def test_cancelled_while_it_commits_it_owes_a_wipe_all_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "index.sqlite"
+    gone = page("a", "withdrawn words")
+    async with open_store(file, is_writer=True) as store:
+        await Bench(store, None).put(gone)
+        await store.wipe()
+        loop = asyncio.get_running_loop()
+
+        async def forget() -> None:
+            async with store.transaction():
+                await documents.remove(store.connection, [gone.id])
+
+        forgetting = asyncio.create_task(forget())
+
+        def cancel_at_commit(statement: str) -> None:
+            if statement == "COMMIT":
+                asked = Event()
+                loop.call_soon_threadsafe(lambda: (forgetting.cancel(), asked.set()))
+                asked.wait()
+
+        await store.connection.set_trace_callback(cancel_at_commit)
+        with pytest.raises(asyncio.CancelledError):
+            await forgetting
+        await store.connection.set_trace_callback(None)
+        assert await documents.document_ids(store.connection, gone.source) == []
+        assert (await store.wipe()).is_done
+        assert b"withdrawn" not in all_bytes(tmp_path)
