@@ -32,9 +32,10 @@ from index.store.purges import PurgeRecord
 from index.store.rooms import ADMITTED, DONE, RoomRecord, save_room
 from index.store.schema import STEPS
 from index.store.store import Store, open_store
-from ingest.chat.ledger import NO_REPLY, Why
+from ingest.chat.ledger import NO_REPLY
 from ingest.chat.purging import Burial, apply_purges, remove
 from ingest.chat.rendering import Utterance, source_id, window_document
+from ingest.chat.rules import Why
 from ingest.chat.settings import ChatSettings
 from ingest.writing import Writer
 

@@ -16,36 +16,17 @@ Superseded revisions stay in the ledger, since a redaction of the newest must br
 scrubbed like the rest and reach neither window nor index.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Final
 
 from index.model import EventId, RoomId, UserId
 from ingest.chat.content import SILENCE, Content, without_quotes
 from ingest.chat.events import Edited, Extracted, Pruned, Redacted, Said, clamped_ms
 from ingest.chat.rendering import Utterance
+from ingest.chat.rules import Rules, Why, why_purged
 
 NO_REPLY: Final = EventId("")
-
-
-class Why(StrEnum):
-    """Of two reasons for one message the one that demands more is kept."""
-
-    REDACTED = "redacted"
-    PRUNED = "pruned"  # the server has it without content, or has it no more
-    PURGED = "purged"
-    PURGED_WITH_REPLIES = "purged with replies"
-
-    @property
-    def is_order(self) -> bool:
-        return self in (Why.PURGED, Why.PURGED_WITH_REPLIES)
-
-    def demands_more_than(self, other: "Why | None") -> bool:
-        return other is None or _DEMANDS[self] > _DEMANDS[other]
-
-
-_DEMANDS: Final = {Why.REDACTED: 0, Why.PRUNED: 0, Why.PURGED: 1, Why.PURGED_WITH_REPLIES: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,60 +60,6 @@ class TombstoneRow:
     room: RoomId
     event: EventId
     why: Why
-
-
-@dataclass(frozen=True, slots=True)
-class Purge:
-    """A standing order to forget every message that meets all conditions given. Times are inclusive.
-
-    Edits go with their message. With `takes_replies` what answers it goes as well, with its own edits.
-    """
-
-    room: RoomId | None
-    event: EventId | None = None
-    sender: UserId | None = None
-    after_ms: int | None = None
-    before_ms: int | None = None
-    takes_replies: bool = False
-
-    @property
-    def why(self) -> Why:
-        return Why.PURGED_WITH_REPLIES if self.takes_replies else Why.PURGED
-
-    def names(self, room: RoomId, event: EventId) -> bool:
-        """Whether it is this message alone that is ordered, whoever sent it and whenever."""
-        is_bare = (self.sender, self.after_ms, self.before_ms) == (None, None, None)
-        return is_bare and self.event == event and self.room in {None, room}
-
-    def covers(self, room: RoomId, events: Container[EventId], sender: UserId, times_ms: Iterable[int]) -> bool:
-        """Of two ids (an edit's and its target's) and of two times (claimed and clamped) either is enough."""
-        return (
-            self.room in {None, room}
-            and (self.event is None or self.event in events)
-            and self.sender in {None, sender}
-            and any(
-                (self.after_ms is None or ms >= self.after_ms) and (self.before_ms is None or ms <= self.before_ms)
-                for ms in times_ms
-            )
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What of a room is kept, besides what the gates said."""
-
-    created_ms: int  # of the room
-    now_ms: int
-    purges: tuple[Purge, ...] = ()
-    silent_senders: frozenset[UserId] = frozenset()  # our bot, and feeds: not stored at all
-    keeps_notices: bool = False
-    command: str = ""  # what a command to our bot begins with: a question that was asked answers none
-
-    def keeps(self, content: Content) -> bool:
-        """Whether the words count. What does not leaves a row without them, so that its edits find it."""
-        first = content.text.casefold().split(maxsplit=1)[:1]  # the bot does not tell capitals from small letters
-        is_command = self.command != "" and first == [self.command.casefold()]
-        return not is_command and (self.keeps_notices or not content.is_notice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +115,13 @@ def needs_of(arrivals: Iterable[Arrival], rules: Rules, why: Why = Why.PRUNED) -
         match record:
             case Said(event=event, reply_to=reply_to):
                 rows.add(event)
-                reason = _why_purged(record, rules)
+                reason = why_purged(record, rules)
                 if reply_to is not None:
                     graves.add(reply_to)
                     answered.add(event)
             case Edited(event=event, target=target):
                 rows |= {event, target}
-                reason = _why_purged(record, rules)
+                reason = why_purged(record, rules)
             case Pruned(event=event):
                 rows.add(event)
                 reason = why
@@ -264,7 +191,7 @@ class _Book:
             case Pruned(room=room, event=event):
                 self._dig(room, event, why)
             case Said() | Edited() if rules.purges:
-                if (ordered := _why_purged(record, rules)) is not None:
+                if (ordered := why_purged(record, rules)) is not None:
                     self._dig(record.room, record.event, ordered)
                 if isinstance(record, Said) and record.reply_to is not None:
                     for purge in rules.purges:
@@ -393,14 +320,3 @@ def _may_replace(edit: LedgerRow, original: LedgerRow) -> bool:
         and edit.sender == original.sender
         and edit.type == original.type
     )
-
-
-def _why_purged(record: Said | Edited, rules: Rules) -> Why | None:
-    clamped = clamped_ms(record.claimed_ms, created_ms=rules.created_ms, now_ms=rules.now_ms)
-    events = (record.event, record.target) if isinstance(record, Edited) else (record.event,)
-    found = [
-        purge.why
-        for purge in rules.purges
-        if purge.covers(record.room, events, record.sender, (record.claimed_ms, clamped))
-    ]
-    return max(found, key=_DEMANDS.__getitem__, default=None)

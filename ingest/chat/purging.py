@@ -15,10 +15,10 @@ from index.store import rooms as room_store
 from index.store import sweeps
 from index.store.purges import PurgeRecord
 from index.store.sweeps import Conditions, Place
-from ingest.chat.ledger import Purge, Why
 from ingest.chat.orders import take_in
 from ingest.chat.rendering import source_id
 from ingest.chat.room import room_of
+from ingest.chat.rules import Purge, Why
 from ingest.chat.settings import ChatSettings
 from ingest.chat.storing import forget
 from ingest.writing import Writer

@@ -18,9 +18,9 @@ from index.store import sweeps
 from index.store.rooms import DONE
 from index.store.sweeps import Place
 from ingest.chat.events import Pruned, extract
-from ingest.chat.ledger import Why
 from ingest.chat.purging import Burial, Effect, expire, remove
 from ingest.chat.room import Room
+from ingest.chat.rules import Why
 from ingest.chat.run import Run
 from matrix.errors import RefusedError
 

@@ -12,8 +12,8 @@ from ingest.chat.content import Scrub
 from ingest.chat.events import as_mapping, time_ms
 from ingest.chat.facts import RoomFacts, Sticky
 from ingest.chat.gates import Finding, Outcome, Verdict
-from ingest.chat.ledger import Purge, Rules
 from ingest.chat.rendering import source_id
+from ingest.chat.rules import Purge, Rules
 from ingest.chat.settings import ChatSettings
 from ingest.chat.storing import Shelf
 

@@ -15,8 +15,8 @@ from index.store.documents import Written
 from ingest.chat.content import Scrub
 from ingest.chat.facts import Visibility
 from ingest.chat.gates import RoomPolicy
-from ingest.chat.ledger import Purge
 from ingest.chat.room import Room
+from ingest.chat.rules import Purge
 from ingest.chat.settings import ChatSettings
 from ingest.chat.sifting import FORGED, ODD, Sieve, Sifted
 from ingest.chat.storing import Shelf

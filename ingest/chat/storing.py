@@ -16,9 +16,10 @@ from index.model import EventId, RoomId, UserId
 from index.store import ledger, met
 from index.store.rooms import room_key
 from ingest.chat.events import Pruned
-from ingest.chat.ledger import Arrival, Changes, LedgerRow, LedgerView, Rules, Why, current, needs_of, plan, utterance
+from ingest.chat.ledger import Arrival, Changes, LedgerRow, LedgerView, current, needs_of, plan, utterance
 from ingest.chat.rendering import window_document, window_id
 from ingest.chat.rows import lane_name, ledger_rows, message_record, window_record, window_row
+from ingest.chat.rules import Rules, Why
 from ingest.chat.windows import Bounds, place
 from ingest.writing import Batch
 

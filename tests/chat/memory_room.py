@@ -8,19 +8,9 @@ from dataclasses import replace
 
 from index.model import Document, EventId, RoomId
 from ingest.chat.events import Extracted
-from ingest.chat.ledger import (
-    Arrival,
-    Changes,
-    LedgerRow,
-    LedgerView,
-    Rules,
-    TombstoneRow,
-    Why,
-    needs_of,
-    plan,
-    utterance,
-)
+from ingest.chat.ledger import Arrival, Changes, LedgerRow, LedgerView, TombstoneRow, needs_of, plan, utterance
 from ingest.chat.rendering import render, window_document
+from ingest.chat.rules import Rules, Why
 from ingest.chat.windows import Bounds, Lane, WindowRow, place
 
 

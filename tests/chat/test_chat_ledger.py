@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from index.model import EventId, RoomId, UserId
 from ingest.chat.content import Content
 from ingest.chat.events import Edited, Extracted, Nothing, Pruned, Redacted, Said
-from ingest.chat.ledger import Purge, Rules
+from ingest.chat.rules import Purge, Rules
 from ingest.chat.windows import Bounds
 from tests.chat.memory_room import MemoryRoom
 

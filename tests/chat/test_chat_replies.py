@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from index.model import EventId, RoomId, UserId
 from ingest.chat.content import Content, without_quotes
 from ingest.chat.events import Edited, Extracted, Pruned, Redacted, Said
-from ingest.chat.ledger import Purge, Rules, Why
+from ingest.chat.rules import Purge, Rules, Why
 from ingest.chat.windows import Bounds
 from sources.conversation import newest_words
 from tests.chat.memory_room import MemoryRoom

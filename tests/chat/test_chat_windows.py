@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from index.model import EventId, RoomId, UserId
 from ingest.chat.events import extract
-from ingest.chat.ledger import Rules
 from ingest.chat.rendering import MAIN, Lane, Utterance, size_bytes
+from ingest.chat.rules import Rules
 from ingest.chat.windows import Bounds, WindowRow, place, windows
 from tests.chat.memory_room import MemoryRoom
 from tests.chat.raw_events import raw_message

@@ -8,8 +8,9 @@ from index.store import rooms
 from index.store.purges import PurgeRecord
 from index.store.rooms import RoomRecord
 from ingest.chat.events import extract
-from ingest.chat.ledger import Arrival, Rules
+from ingest.chat.ledger import Arrival
 from ingest.chat.rendering import source_id
+from ingest.chat.rules import Rules
 from ingest.chat.storing import Shelf, store_arrivals
 from ingest.chat.windows import Bounds
 from ingest.writing import Writer
