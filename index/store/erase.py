@@ -168,16 +168,14 @@ async def wipe(connection: File, traces: Traces) -> Wiped:
     """
     if not traces.is_owed:
         return Wiped(is_done=True)
-    await connection.execute("BEGIN IMMEDIATE")
-    async with _rolled_back_on_error(connection):
+    async with _writing(connection):
         mended = await _clean_indexes(connection, traces)
         await connection.execute("COMMIT")
     traces.is_bulk = False
     traces.note_log()
     if not await _empty_log(connection):
         return Wiped(is_done=False, readers=await asyncio.to_thread(_readers, traces.file), separators=mended)
-    await connection.execute("BEGIN IMMEDIATE")  # nobody writes a log now, so the file alone is the truth
-    async with _rolled_back_on_error(connection):
+    async with _writing(connection):  # nobody else writes a log now, so the file alone is the truth
         if pages.log_bytes(traces.log):
             await connection.execute("ROLLBACK")
             return Wiped(is_done=False, separators=mended)
@@ -190,12 +188,13 @@ async def wipe(connection: File, traces: Traces) -> Wiped:
 
 
 @asynccontextmanager
-async def _rolled_back_on_error(connection: aiosqlite.Connection) -> AsyncIterator[None]:
+async def _writing(connection: File) -> AsyncIterator[None]:
+    """A transaction, whose end is up to the block unless that fails."""
     try:
+        await connection.execute("BEGIN IMMEDIATE")
         yield
     except BaseException:
-        if connection.in_transaction:
-            await connection.execute("ROLLBACK")
+        await connection.end("ROLLBACK")
         raise
 
 
