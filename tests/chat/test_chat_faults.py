@@ -351,6 +351,23 @@ async def test_a_gap_that_is_refused_for_a_day_holds_nothing_up_any_more(
     assert len((await host.dump())["unknown"]) == 1
 
 
+async def test_a_walk_for_what_answers_what_that_is_refused_for_a_day_is_not_begun_again(
+    tmp_path: Path, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    await talk.first_half(reader)
+    await host.refresh()
+    async with open_store(host.file, is_writer=True) as store, store.transaction():
+        await store.connection.execute("UPDATE ledger SET reply_to = NULL")  # as the schema's step leaves them
+    proxy.add(Rule(answer(refuse(403, "M_FORBIDDEN")), path="/messages"))
+    assert (await host.refresh()).failed
+    host.now_ms = time.time_ns() // 1_000_000 + 25 * 3_600_000
+    assert (await host.refresh()).failed == ()
+    proxy.requests.clear()
+    assert (await host.refresh()).failed == ()
+    assert not [sent for sent in proxy.requests if "/messages" in sent.path]
+
+
 async def test_when_the_time_is_over_the_run_says_so_once_and_the_next_goes_on(
     tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
 ) -> None:
