@@ -33,7 +33,8 @@ import numpy
 from bench.output import load, say
 from bench.processes import run_alone
 from bench.windows import Windows, fill, rooms
-from index.embed.base import Embedded, Embedder, EmbedderIdentity, Refusal, Role
+from index.embed.base import Embedded, EmbedderIdentity, Refusal, Role
+from index.embed.e5 import IDENTITY
 from index.engines.sqlite.engine import SqliteEngine
 from index.model import EVERYTHING, Filters, Query, Vector
 from index.search import Searcher, SearchSettings
@@ -156,14 +157,11 @@ def _short(question: str) -> str:
 
 
 @dataclass(slots=True)
-class Given(Embedder):
+class Given:
     """The vectors of the questions, which were embedded before."""
 
+    identity: EmbedderIdentity
     vector: Vector = field(default=Vector(b""))
-
-    @property
-    def identity(self) -> EmbedderIdentity:
-        raise NotImplementedError
 
     async def embed(self, texts: Sequence[str], role: Role) -> list[Embedded]:
         return [self.vector for _ in texts]
@@ -183,7 +181,7 @@ async def _ask(options: argparse.Namespace, size: int) -> None:
     short = [(_short(text), vector) for text, vector in asked]
     common = [(" ".join(draw.sample(COMMON, 5)), vector) for _, vector in asked]
     room = Filters(rooms=frozenset([rooms(size)[1].id]))
-    given = Given()
+    given = Given(IDENTITY)
     async with open_store(config.index_file, is_writer=False) as store:
         engine = SqliteEngine(store, keys)
         searcher = Searcher(engine, keys, given, SearchSettings())
