@@ -18,17 +18,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-import snowballstemmer
 from pysqlite3 import dbapi2 as sqlite
 
 from bench.test_sets import load_module
 from index.model import EventId, RoomId, UserId
+from index.text.stemmers import stemmer
 from ingest.chat.rendering import Utterance, render
 from ingest.chat.windows import Bounds, Window, windows
 
 _WORD: Final = re.compile(r"\w+")
 _STEM_WEIGHT: Final = 1.5
-_stemmer = snowballstemmer.stemmer("english")
+_english = stemmer("english")
 
 Row = dict[str, Any]
 
@@ -112,7 +112,7 @@ def _stems(text: str) -> str:
 
 @lru_cache(maxsize=200_000)
 def _stem(word: str) -> str:
-    return str(_stemmer.stemWord(word))
+    return _english(word)
 
 
 def _lines(path: Path) -> list[Row]:

@@ -26,10 +26,11 @@ _STEM_ENDINGS: Final = ("ovan", "ovav", "ujic", "ajic", "ejic", "ouc", "ov", "uj
 def strip(word: str) -> str:
     """The key of one folded word."""
     stem = _without_ending(word)
-    for ending in _STEM_ENDINGS:
-        if stem.endswith(ending) and len(stem) - len(ending) >= _SHORTEST_STEM + 1:
-            stem = stem[: -len(ending)]
-            break
+    if stem.endswith(_STEM_ENDINGS):
+        for ending in _STEM_ENDINGS:
+            if stem.endswith(ending) and len(stem) - len(ending) >= _SHORTEST_STEM + 1:
+                stem = stem[: -len(ending)]
+                break
     return _with_plain_end(stem)
 
 

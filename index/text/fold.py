@@ -12,6 +12,8 @@ MARKS: Final = "\u0300-\u036f"
 WORD: Final = re.compile(rf"[^\W_]+(?:[{MARKS}]+[^\W_]*)*")
 """A run of letters and digits with the marks above them; the underscore separates, as it does for SQLite."""
 
+_UNMARKED: Final = re.compile(r"\w+")
+_GAPS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
 _MARK: Final = re.compile(f"[{MARKS}]+")
 _LETTERS: Final = str.maketrans(
     {
@@ -35,18 +37,38 @@ def fold(word: str) -> str:
     """Without case, marks and letter variants: `Łódź` becomes `lodz`, `Straße` becomes `strasse`. Idempotent."""
     if word.isascii():
         return word.lower()
+    return word.translate(_LATIN) if max(word) < _PAST_LATIN else _fold(word)
+
+
+def _fold(word: str) -> str:
     bare = _MARK.sub("", unicodedata.normalize("NFKD", word.casefold()))
     return _MARK.sub("", unicodedata.normalize("NFKC", bare).casefold()).translate(_LETTERS)
 
 
+class _Latin(dict[int, str]):
+    """What letters become that neither stand above others nor meet with them; made when they are met."""
+
+    def __missing__(self, letter: int) -> str:
+        folded = self[letter] = _fold(chr(letter))
+        return folded
+
+
+_LATIN: Final = _Latin()
+_PAST_LATIN: Final = "\u0250"
+
+
 def words(text: str) -> list[str]:
-    """The words of a text in order, as written."""
+    """The words of a text in order, as written: what `WORD` finds, but sooner where there are no marks."""
+    if text.isascii():
+        return text.translate(_GAPS).split()
+    if _MARK.search(text) is None:
+        return _UNMARKED.findall(text.replace("_", " "))
     return WORD.findall(text)
 
 
 def tokens(text: str) -> list[str]:
     """The words of a text as the lexical index stores them."""
-    return [_as_stored(word) for word in WORD.findall(text)]
+    return [_as_stored(word) for word in words(text)]
 
 
 def has_word(text: str) -> bool:

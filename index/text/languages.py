@@ -6,6 +6,7 @@ A text is read in the languages whose function words it has. A query is too shor
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from index.errors import ConfigError
@@ -18,7 +19,7 @@ _WITH_PARADIGMS: Final = ("en", "cs", "sk")
 @dataclass(frozen=True, slots=True, eq=False)  # one of each: compared and hashed once a word, so by identity
 class Language:
     code: str
-    stemmer: str | None  # module in `snowballstemmer`, without `_stemmer`; None: our own rules
+    stemmer: str | None  # its name in Snowball; None: our own rules
     letters: str  # those that set it apart, in lower case
     function_words: frozenset[str]  # folded
     has_paradigms: bool = False  # of the dictionaries, only those that gain and fit: German takes 250 MB
@@ -64,6 +65,7 @@ _ALL: Final = (
     _language("ru", "russian", "аеиоу",
         "и в не на что с по как это для из или к от но же так если у за"),
 )  # fmt: skip
+_folded: Final = lru_cache(4_096)(fold)
 KNOWN: Final = {language.code: language for language in _ALL}
 
 
@@ -82,12 +84,13 @@ def spoken(words: Iterable[str], text: str, languages: tuple[Language, ...]) -> 
     if len(languages) < 2:
         return languages
     is_ascii = text.isascii()
-    common = Counter(map(str.lower if is_ascii else fold, words))
-    letters = Counter() if is_ascii else Counter(text.lower())
-    votes = [
-        sum(common[word] for word in language.function_words) + sum(letters[letter] for letter in language.letters)
-        for language in languages
-    ]
+    common = Counter(map(str.lower if is_ascii else _folded, words))
+    votes = [sum(map(common.__getitem__, common.keys() & language.function_words)) for language in languages]
+    if not is_ascii:
+        lowered = text.lower()
+        votes = [
+            vote + sum(map(lowered.count, language.letters)) for vote, language in zip(votes, languages, strict=True)
+        ]
     enough = max(votes) * _SHARE_OF_BEST
     if not enough:
         return languages[:1]

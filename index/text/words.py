@@ -6,7 +6,7 @@ and no table of forms that would outlive the documents it was made from.
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Final
 
 from index.text import czech
 from index.text.fold import fold, words
-from index.text.languages import Language, chosen, spoken
+from index.text.languages import KNOWN, Language, chosen, spoken
 from index.text.pieces import is_unspaced, joined, pairs, parts, spaced
 from index.text.stemmers import stemmer
 
@@ -24,7 +24,9 @@ WORDS_VERSION: Final = 1
 _LONGEST_WORD: Final = 40  # longer ones are hashes and encoded data, found by their exact form only
 _MOST_STEMS: Final = 6  # of one word in one language; irregular verbs have more
 _SHORTEST_INFLECTED: Final = 3
-_MEMO: Final = 16_384  # words; four times as many save 1 word in 300 from being looked at again, and take 20 MB more
+MEMO: Final = 16_384
+"""Words; four times as many save 1 word in 300 from being looked at again."""
+_MOST_MIXES: Final = 8  # of languages, remembered at once
 
 Groups = tuple[tuple[str, ...], ...]
 
@@ -35,24 +37,24 @@ class Keys:
     `query_keys` and `query_groups` load stemmers only; `document_keys` loads the dictionaries of languages it meets.
     """
 
-    def __init__(self, languages: Iterable[str], *, forms_dir: Path | None = None) -> None:
+    def __init__(self, languages: Iterable[str], *, forms_dir: Path | None = None, remembered: int = MEMO) -> None:
         """Codes as in `index.text.languages`; an unknown one is a `ConfigError`.
 
-        Dictionaries are kept in `forms_dir` as `index.text.lemmas` packs them.
+        Dictionaries are kept in `forms_dir` as `index.text.lemmas` packs them. The `remembered` words that came last
+        are not looked at again.
         """
         self.languages = chosen(languages)
-        self._written: Callable[[str, tuple[Language, ...]], tuple[str, ...]] = lru_cache(_MEMO)(
-            partial(_keys_of_written, forms_dir=forms_dir)
+        self._written: Callable[[tuple[Language, ...]], _Written] = lru_cache(_MOST_MIXES)(
+            partial(_Written, forms_dir=forms_dir, remembered=remembered)
         )
-        self._asked: Callable[[str], Groups] = lru_cache(_MEMO // 4)(self._groups)
+        self._asked: Callable[[str], Groups] = lru_cache(MEMO // 4)(self._groups)
 
     def document_keys(self, text: str) -> str:
         """The keys of all words of a text, separated by blanks; those of compounds written as one word come last."""
         text = unicodedata.normalize("NFC", text)
         found = words(text)
-        languages = spoken(found, text, self.languages)
-        written = self._written
-        return " ".join([key for word in chain(found, joined(text)) for key in written(word, languages)])
+        keys_of = self._written(spoken(found, text, self.languages)).__getitem__
+        return " ".join(filter(None, map(keys_of, chain(found, joined(text)))))
 
     def query_groups(self, text: str) -> Groups:
         """One group for each word, identifier part, compound or pair of letters; the keys in it are alternatives."""
@@ -69,6 +71,32 @@ class Keys:
             groups.update(((fold(pair),), None) for pair in pairs(word))
         groups.update((rule_keys(whole, self.languages), None) for whole in joined(text))
         return tuple(groups)
+
+
+class _Written(dict[str, str]):
+    """The keys of words as texts in some languages have them, separated by blanks; made when they are asked for.
+
+    What nobody asked for while `remembered` other words came in is forgotten. A word that is there costs no call of a
+    function of ours, and nearly all are.
+    """
+
+    def __init__(self, languages: tuple[Language, ...], forms_dir: Path | None, remembered: int) -> None:
+        super().__init__()
+        self._languages = languages
+        self._forms_dir = forms_dir
+        self._remembered = remembered
+        self._former: dict[str, str] = {}
+
+    def __missing__(self, word: str) -> str:
+        keys = self._former.get(word)
+        if keys is None:
+            keys = " ".join(_keys_of_written(word, self._languages, self._forms_dir))
+        if len(self) >= self._remembered:
+            self._former = dict(self)
+            self.clear()
+        if len(word) <= _LONGEST_WORD:
+            self[word] = keys
+        return keys
 
 
 def rule_keys(word: str, languages: Iterable[Language]) -> tuple[str, ...]:
@@ -107,15 +135,27 @@ def _stem(word: str, language: Language) -> str:
 def _stems(word: str, language: Language, forms_dir: Path | None) -> list[str]:
     """The stem of the word, and those that other forms of it have, the more common ones first."""
     own = _stem(word, language)
-    if not language.has_paradigms or len(word) < _SHORTEST_INFLECTED or fold(word) in language.function_words:
+    if not language.has_paradigms or len(word) < _SHORTEST_INFLECTED:
         return [own]
+    folded = fold(word)
+    if folded in language.function_words or not (forms := _forms(language, forms_dir)(word)):
+        return [own]
+    others = [stem for stem in _stems_of_forms(tuple(forms), folded[:1], language) if stem != own]
+    return [own, *others[: _MOST_STEMS - 1]]
+
+
+@lru_cache(len(KNOWN))
+def _forms(language: Language, forms_dir: Path | None) -> Callable[[str], Sequence[str]]:
     from index.text.lemmas import paradigms  # loads a dictionary; a query never comes here
 
-    # Other first letters are negations, suppletion and mistakes of the dictionary: none of them the same word.
-    head = fold(word)[:1]
-    forms = (
-        form for form in paradigms(language.code, forms_dir).forms(word) if form.isalpha() and fold(form)[:1] == head
-    )
-    others = Counter(_stem(form, language) for form in forms)
-    others.pop(own, None)
-    return [own, *sorted(others, key=lambda stem: (-others[stem], stem))][:_MOST_STEMS]
+    return paradigms(language.code, forms_dir).forms
+
+
+@lru_cache(MEMO // 4)  # a text that has one form of a word has others
+def _stems_of_forms(forms: tuple[str, ...], head: str, language: Language) -> list[str]:
+    """Of all forms of one word, the more common stems first.
+
+    Other first letters are negations, suppletion and mistakes of the dictionary: none of them the same word.
+    """
+    stems = Counter(_stem(form, language) for form in forms if form.isalpha() and fold(form)[:1] == head)
+    return sorted(stems, key=lambda stem: (-stems[stem], stem))

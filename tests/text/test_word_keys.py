@@ -12,13 +12,14 @@ from pysqlite3 import dbapi2 as sqlite
 
 from index.errors import ConfigError
 from index.text import czech
-from index.text.fold import fold, tokens
+from index.text.fold import WORD, fold, tokens, words
 from index.text.languages import KNOWN
-from index.text.pieces import parts
+from index.text.pieces import joined, parts
 from index.text.stemmers import stemmer
 from index.text.words import Keys
 
-KEYS = Keys(("en", "cs", "de"))
+LANGUAGES = ("en", "cs", "de")
+KEYS = Keys(LANGUAGES)
 CZECH = " a tento text je česky, protože jsou v něm slova, která se v češtině často používají"
 GERMAN = " und das ist ein Text, der auf Deutsch ist"
 
@@ -139,7 +140,7 @@ def test_a_question_loads_no_dictionary() -> None:
         " index.text.fuse, index.text.routing; from index.text.query import parse;"
         "k = Keys(('en', 'cs', 'de')); k.query_groups('databázemi');"
         " Finder([parse('x', now_ms=0)], k).places('xs');"
-        "bad = {'simplemma', 'snowballstemmer', 'numpy', 'lzma', 'pickle', 'asyncio', 'sqlite3'} & set(sys.modules);"
+        "bad = {'simplemma', 'numpy', 'lzma', 'pickle', 'asyncio', 'sqlite3'} & set(sys.modules);"
         " assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -165,6 +166,24 @@ def test_keys_are_folded_words_however_the_text_is_composed(text: str) -> None:
     assert keys == KEYS.document_keys(unicodedata.normalize("NFD", text))
     assert " ".join(map(fold, keys.split())) == keys
     assert KEYS.query_groups(text) == KEYS.query_groups(unicodedata.normalize("NFD", text))
+
+
+@given(st.one_of(ANY, st.text(st.characters(max_codepoint=0x24F), max_size=80)))
+def test_the_quick_ways_to_words_and_letters_change_nothing(text: str) -> None:
+    assert words(text) == WORD.findall(text)
+    slow = "\u0250"  # a letter that is nothing but itself, and beyond those with a quick way
+    assert [fold(word + slow) for word in text.split()] == [fold(word) + slow for word in text.split()]
+
+
+@given(ANY)
+def test_what_was_forgotten_is_made_again(text: str) -> None:
+    forgetful = Keys(LANGUAGES, remembered=1)
+    assert forgetful.document_keys(text) == forgetful.document_keys(text) == KEYS.document_keys(text)
+
+
+def test_compounds_of_up_to_four_parts_stand_in_one_word_as_well() -> None:
+    text = "(e-mail), file_system/x-y_z: a-b-c-d a-b-c-d-e a--b -c d-\u00a0end-\u00e9t\u00e9"
+    assert list(joined(text)) == ["email", "filesystem", "xyz", "abcd", "end\u00e9t\u00e9"]
 
 
 @given(st.lists(WORDS, min_size=1, max_size=8))
