@@ -208,6 +208,7 @@ class CensoredView:
     def __init__(self, view: View, events: frozenset[str]) -> None:
         self._view = view
         self._events = events
+        self.candidates = view.candidates
         self.stored = view.stored
         self.notes = view.notes
 

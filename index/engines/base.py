@@ -16,7 +16,7 @@ from index.model import (
     SourceId,
     Vector,
 )
-from index.store.reading import StoredChunk
+from index.store.reading import Candidate, StoredChunk
 from index.store.rooms import RoomRecord
 from index.store.store import Source
 
@@ -33,8 +33,11 @@ class View(Protocol):
         The phrases that the query demands and the words that it excludes hold here too.
         """
 
+    async def candidates(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, Candidate]:
+        """What the order of those of the chunks that are there depends on; hundreds are asked for at once."""
+
     async def stored(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
-        """Those of the chunks that are there."""
+        """Those of the chunks that are there, whole."""
 
     async def notes(self) -> list[str]:
         """What the audience should know of what it may see: vectors that are pending."""

@@ -44,6 +44,27 @@ class StoredChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """What decides about the place of a chunk among others. Whole chunks are read of those alone that are shown.
+
+    `heading` is the nearest one above the chunk, or the title of its document. `text` is empty in chat, where equal
+    texts are no copies of each other.
+    """
+
+    document: DocumentId
+    source: SourceId
+    corpus: Corpus
+    kind: Kind
+    heading: str
+    section: str | None
+    path: str | None
+    room: RoomId | None
+    first_ms: int | None
+    last_ms: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One line of a table of contents."""
 
@@ -67,6 +88,22 @@ async def chunks_by_id(connection: File, identities: Sequence[ChunkId]) -> dict[
     """Those of the named chunks that are there."""
     found = await _load(connection, "chunk.id IN (SELECT value FROM json_each(?))", dumps(list(identities)))
     return {stored.chunk.id: stored for stored in found.values()}
+
+
+def candidates(connection: Connection, identities: Sequence[ChunkId]) -> dict[ChunkId, Candidate]:
+    """Those of the named chunks that are there, as far as their order depends on them."""
+    rows = connection.execute(
+        "SELECT chunk.id, document.id, source.id, source.corpus, document.kind,"
+        " coalesce(chunk.heading ->> '$[#-1]', document.title), chunk.section, document.path, document.room,"
+        f" document.first_ms, document.last_ms, iif(source.corpus = '{Corpus.CHAT.value}', '', chunk.body)"
+        " FROM chunk JOIN document USING (document_key) JOIN source USING (source_key)"
+        " WHERE chunk.id IN (SELECT value FROM json_each(?))",
+        (dumps(list(identities)),),
+    )
+    return {
+        ChunkId(identity): Candidate(document, source, Corpus(corpus), Kind(kind), *rest)
+        for identity, document, source, corpus, kind, *rest in rows
+    }
 
 
 async def document_chunks(connection: File, document: DocumentId) -> list[StoredChunk]:

@@ -19,7 +19,6 @@ _INVISIBLE: Final = re.compile(
     "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_BLANKS: Final = re.compile(r"\s+")
 
 
 def inert(text: str) -> str:
@@ -33,4 +32,5 @@ def inert(text: str) -> str:
 
 def inert_line(text: str) -> str:
     """The same on one line: each run of blanks and breaks is one blank."""
-    return _BLANKS.sub(" ", inert(text)).strip()
+    line = " ".join(text.split())
+    return line if line.isascii() and line.isprintable() else " ".join(inert(text).split())

@@ -6,8 +6,9 @@ time, in the same room. Pure; it only reorders windows among the places that win
 on documents nor loses.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from index.model import ChunkId, Ranked, RoomId
@@ -27,16 +28,11 @@ class Stretch:
     first_ms: int
     last_ms: int
 
-    def distance_ms(self, other: "Stretch") -> int:
-        """The silence between two windows; 0 where they overlap."""
-        return max(0, other.first_ms - self.last_ms, self.first_ms - other.last_ms)
-
 
 def lift_neighbours(ranking: Sequence[Ranked], stretches: Mapping[ChunkId, Stretch]) -> list[Ranked]:
     """`ranking` with its windows, those named in `stretches`, in the order of their scores and their neighbours'.
 
-    A place keeps its rank and score: only who stands there changes. Quadratic in the windows of one room, which are at
-    most the candidates of a search.
+    A place keeps its rank and score: only who stands there changes.
     """
     places = [number for number, ranked in enumerate(ranking) if ranked.chunk in stretches]
     rooms: dict[RoomId, list[int]] = {}
@@ -44,17 +40,32 @@ def lift_neighbours(ranking: Sequence[Ranked], stretches: Mapping[ChunkId, Stret
         rooms.setdefault(stretches[ranking[number].chunk].room, []).append(number)
     lifted: dict[int, float] = {}
     for members in rooms.values():
-        for number in members:
-            own = stretches[ranking[number].chunk]
-            beside = (
-                ranking[other].score
-                for other in members
-                if other != number and own.distance_ms(stretches[ranking[other].chunk]) <= NEAR_MS
-            )
-            lifted[number] = ranking[number].score + SHARE * max(0.0, max(beside, default=0.0))
+        said = [(stretches[ranking[number].chunk], ranking[number].score) for number in members]
+        for number, best in zip(members, _best_beside(said), strict=True):
+            lifted[number] = ranking[number].score + SHARE * best
     order = sorted(places, key=lambda number: (-lifted[number], number))
     reordered = list(ranking)
     for place, number in zip(places, order, strict=True):
-        held = ranking[place]
-        reordered[place] = replace(ranking[number], rank=held.rank, score=held.score)
+        if place != number:
+            held, taken = ranking[place], ranking[number]
+            reordered[place] = Ranked(taken.chunk, held.rank, held.score, taken.coverage)
     return reordered
+
+
+def _best_beside(said: Sequence[tuple[Stretch, float]]) -> list[float]:
+    """For each window of a room the best score of those at most `NEAR_MS` of silence away; 0 where none has more.
+
+    Only those are looked at that begin in the time in which one so near can begin.
+    """
+    in_order = sorted(range(len(said)), key=lambda number: said[number][0].first_ms)
+    starts = [said[number][0].first_ms for number in in_order]
+    longest = max(stretch.last_ms - stretch.first_ms for stretch, _ in said)
+    found = []
+    for number, (own, _) in enumerate(said):
+        earliest = own.first_ms - NEAR_MS
+        first, past = bisect_left(starts, earliest - longest), bisect_right(starts, own.last_ms + NEAR_MS)
+        beside = (
+            said[other][1] for other in in_order[first:past] if other != number and said[other][0].last_ms >= earliest
+        )
+        found.append(max(0.0, max(beside, default=0.0)))
+    return found

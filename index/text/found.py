@@ -3,13 +3,13 @@
 For showing, not for ranking: it goes by rules alone, so an irregular form that the index found may stay unmarked.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from index.model import Query, Span
-from index.text.fold import WORD, fold, words
+from index.text.fold import fold, words
 from index.text.languages import Language, spoken
 from index.text.pieces import is_unspaced, parts
 from index.text.words import Keys, rule_keys
@@ -18,7 +18,7 @@ _SHORTEST_PART: Final = 3
 _HEAD: Final = 2
 _PHRASE_WEIGHT: Final = 3.0
 _FUNCTION_WEIGHT: Final = 0.1
-_MEMO: Final = 16_384
+_MOST_MIXES: Final = 8  # of languages, remembered at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Finder:
                 else:
                     for written, word in zip(words(term.text), folded, strict=True):
                         self._add(written, word, common)
-        self._term_of = lru_cache(_MEMO)(self._term_of_word)
+        self._terms = lru_cache(_MOST_MIXES)(partial(_Terms, self._term_of))
 
     def _number(self, weight: float) -> int:
         self.weights.append(weight)
@@ -73,21 +73,20 @@ class Finder:
 
     def places(self, text: str) -> list[Found]:
         """In the order of the text, not overlapping. Function words are left out unless nothing else was found."""
-        runs = [(match.start(), match.end(), match[0]) for match in WORD.finditer(text)]
-        languages = spoken([word for _, _, word in runs], text, self._keys.languages)
+        said = words(text)
+        terms = self._terms(spoken(said, text, self._keys.languages))
         found: list[Found] = []
-        for start, end, word in runs:
-            number = self._term_of(word, languages)
-            if number is not None:
+        for start, end, word in _runs(said, text):
+            if (number := terms[word]) is not None:
                 found.append(Found(Span(start, end), number))
-        found += self._phrases_in(runs)
+        found += self._phrases_in(said, text)
         found += self._unspaced_in(text)
         telling = [one for one in found if self.weights[one.term] > _FUNCTION_WEIGHT]
         if not telling:
-            telling = self._parts_in(runs) or found
+            telling = self._parts_in(said, text) or found
         return _apart(telling)
 
-    def _term_of_word(self, word: str, languages: tuple[Language, ...]) -> int | None:
+    def _term_of(self, word: str, languages: tuple[Language, ...]) -> int | None:
         exact = self._words.get(fold(word))
         if exact is not None:
             return exact
@@ -98,10 +97,11 @@ class Finder:
                         return self._by_key[key]
         return None
 
-    def _phrases_in(self, runs: Sequence[tuple[int, int, str]]) -> list[Found]:
+    def _phrases_in(self, said: Sequence[str], text: str) -> list[Found]:
         if not self._phrases:
             return []
-        folded = [fold(word) for _, _, word in runs]
+        runs = list(_runs(said, text))
+        folded = [fold(word) for word in said]
         return [
             Found(Span(runs[place][0], runs[place + len(phrase) - 1][1]), number)
             for number, phrase in self._phrases
@@ -118,15 +118,37 @@ class Finder:
                 place = text.find(word, place + len(word))
         return found
 
-    def _parts_in(self, runs: Sequence[tuple[int, int, str]]) -> list[Found]:
+    def _parts_in(self, said: Sequence[str], text: str) -> list[Found]:
         """A word that stands nowhere may be the inside of one that does."""
-        parts = [(number, word) for word, number in self._words.items() if len(word) >= _SHORTEST_PART]
-        return [
-            Found(Span(start, end), number)
-            for start, end, word in runs
-            for number, part in parts
-            if self.weights[number] > _FUNCTION_WEIGHT and part in fold(word)
+        parts = [
+            (number, word)
+            for word, number in self._words.items()
+            if len(word) >= _SHORTEST_PART and self.weights[number] > _FUNCTION_WEIGHT
         ]
+        inside = {word: [number for number, part in parts if part in fold(word)] for word in set(said)}
+        return [Found(Span(start, end), number) for start, end, word in _runs(said, text) for number in inside[word]]
+
+
+def _runs(said: Iterable[str], text: str) -> Iterator[tuple[int, int, str]]:
+    """Where each of the words of a text begins and ends: between two of them there is nothing that begins like one."""
+    end = 0
+    for word in said:
+        start = text.find(word, end)
+        end = start + len(word)
+        yield start, end, word
+
+
+class _Terms(dict[str, int | None]):
+    """The term that a word of a text in some languages stands for, of the words that the hits of a search have."""
+
+    def __init__(self, ask: Callable[[str, tuple[Language, ...]], int | None], languages: tuple[Language, ...]) -> None:
+        super().__init__()
+        self._ask = ask
+        self._languages = languages
+
+    def __missing__(self, word: str) -> int | None:
+        number = self[word] = self._ask(word, self._languages)
+        return number
 
 
 def _apart(found: list[Found]) -> list[Found]:

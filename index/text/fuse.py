@@ -53,15 +53,17 @@ def fuse(rankings: Sequence[WeightedRanking]) -> list[Fused]:
     """
     first = {(ranking.text, ranking.name): ranking for ranking in reversed(rankings)}
     scores: dict[ChunkId, float] = {}
+    best: dict[ChunkId, int] = {}
     origins: dict[ChunkId, list[Origin]] = {}
     for (text, name), ranking in sorted(first.items(), key=lambda item: item[0]):
         seen: set[ChunkId] = set()
         for place in ranking.places:
-            if place.chunk in seen:
+            chunk, rank = place.chunk, place.rank
+            if chunk in seen:
                 continue
-            seen.add(place.chunk)
-            scores[place.chunk] = scores.get(place.chunk, 0.0) + ranking.share(place.rank)
-            origins.setdefault(place.chunk, []).append(Origin(name, text, place.rank, place.score))
-    fused = [Fused(chunk, score, tuple(origins[chunk])) for chunk, score in scores.items()]
-    fused.sort(key=lambda one: (-one.score, min(origin.rank for origin in one.origins), one.chunk))
-    return fused
+            seen.add(chunk)
+            scores[chunk] = scores.get(chunk, 0.0) + ranking.share(rank)
+            best[chunk] = min(rank, best.get(chunk, rank))
+            origins.setdefault(chunk, []).append(Origin(name, text, rank, place.score))
+    order = sorted(scores, key=lambda chunk: (-scores[chunk], best[chunk], chunk))
+    return [Fused(chunk, scores[chunk], tuple(origins[chunk])) for chunk in order]

@@ -2,6 +2,7 @@
 
 import math
 import struct
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -12,6 +13,7 @@ from index.model import (
     EVERYTHING,
     Audience,
     Chunk,
+    ChunkId,
     Corpus,
     Document,
     DocumentId,
@@ -21,6 +23,7 @@ from index.model import (
     Message,
     Query,
     Ranked,
+    RoomId,
     SourceId,
     Span,
     Term,
@@ -246,3 +249,32 @@ async def test_what_was_removed_is_in_no_ranking(bench: Bench) -> None:
     async with bench.view(EVERYTHING, Filters()) as view:
         assert len(await view.nearest(unit(1, 0, 0, 0), ANY, limit=5)) == 1
         assert await view.stored([gone.chunks[0].id]) == {}
+
+
+async def test_a_candidate_says_of_a_chunk_what_its_order_depends_on(bench: Bench) -> None:
+    plain, titled = page("a", "disk one", title="Disks"), page("b", "disk two", title="Two")
+    under = replace(titled.chunks[0], heading=("Disks", 'The "second"\none'), section="USAGE")
+    room = RoomId("!a:example.org")
+    said = Message(EventId("$1"), UserId("@a:example.org"), 5, Span(0, 10))
+    window = page(
+        "$1", "disk three", source=SourceId("chat:!a:example.org"), corpus=Corpus.CHAT, kind=Kind.WINDOW, path=None,
+        room=room, first_ms=5, last_ms=9,
+    )  # fmt: skip
+    pages = (
+        plain,
+        replace(titled, chunks=(under,)),
+        replace(window, chunks=(replace(window.chunks[0], messages=(said,)),)),
+    )
+    await bench.put(*pages)
+    asked = [one.chunks[0].id for one in pages]
+    async with bench.view(EVERYTHING, Filters()) as view:
+        candidates = await view.candidates([*asked, ChunkId(1)])
+        stored = await view.stored([*asked, ChunkId(1)])
+    assert set(candidates) == set(stored) == set(asked)
+    for one in pages:
+        whole, candidate = stored[one.chunks[0].id], candidates[one.chunks[0].id]
+        for name in ("document", "source", "corpus", "kind", "path", "room", "first_ms", "last_ms"):
+            assert getattr(candidate, name) == getattr(whole, name), name
+        assert candidate.section == whole.chunk.section
+        assert candidate.heading == (whole.chunk.heading[-1] if whole.chunk.heading else whole.title)
+        assert candidate.text == ("" if whole.room else whole.chunk.text)

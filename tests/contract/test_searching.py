@@ -1,13 +1,30 @@
 """What a search makes of the rankings of an engine: what asks is told from what names, and who lifts whom."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from index.embed.base import Embedded, EmbedderIdentity, Role
-from index.model import EVERYTHING, Audience, Corpus, Document, EventId, Kind, Message, RoomId, SourceId, Span, UserId
+from index.engines.base import Engine, View
+from index.model import (
+    EVERYTHING,
+    Audience,
+    ChunkId,
+    Corpus,
+    Document,
+    EventId,
+    Filters,
+    Kind,
+    Message,
+    RoomId,
+    SourceId,
+    Span,
+    UserId,
+)
 from index.search import Searcher, SearchSettings
+from index.store.reading import StoredChunk
 from tests.contract.conftest import KEYS, Bench
-from tests.contract.test_engine import DOCS, page, unit
+from tests.contract.test_engine import DOCS, OPS, page, unit
 
 MINUTE_MS = 60_000
 
@@ -120,3 +137,53 @@ async def test_in_chat_vectors_speak_only_of_what_words_leave_uncovered(bench: B
     ):
         answer = await searcher.search([text], now_ms=0)
         assert [hit.document.partition(" ")[2] for hit in answer.hits] == order, text
+
+
+async def test_a_text_that_stands_in_two_places_is_one_hit_that_names_the_other(bench: Bench) -> None:
+    await bench.put(
+        page("a", "rotate the tapes weekly"),
+        page("copy", "rotate the tapes weekly", source=OPS),
+        page("other", "rotate the tapes weekly, on a Monday"),
+    )
+    answer = await Searcher(bench, KEYS, None, SearchSettings()).search(["rotate tapes weekly"], now_ms=0)
+    assert {hit.path: hit.also_at for hit in answer.hits} in (
+        {"a": ("ops copy",), "other": ()},
+        {"copy": ("docs a",), "other": ()},
+    )
+    assert answer.more == 0
+
+
+async def test_in_chat_the_same_words_twice_are_two_hits(bench: Bench) -> None:
+    room = SourceId("chat:!a:example.org")
+    await bench.put(window("first", "thank you", 0, room), window("second", "thank you", 900, room))
+    assert sorted(await found(bench, "thank you")) == ["first", "second"]
+
+
+class Noting:
+    """An engine that notes which chunks are read whole."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.read: list[ChunkId] = []
+
+    @asynccontextmanager
+    async def view(self, audience: Audience, filters: Filters) -> AsyncIterator[View]:
+        async with self._engine.view(audience, filters) as view:
+            whole = view.stored
+
+            async def stored(chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
+                self.read += chunks
+                return await whole(chunks)
+
+            view.stored = stored  # type: ignore[method-assign]
+            yield view
+
+
+async def test_only_what_is_shown_is_read_whole(bench: Bench) -> None:
+    await bench.put(*(page(f"{number}", f"rotate tape {number}") for number in range(30)))
+    engine = Noting(bench)
+    searcher = Searcher(engine, KEYS, None, SearchSettings())
+    answer = await searcher.search(["rotate tape", "tape"], limit=4, skip=2, now_ms=0)
+    assert answer.more == 24
+    assert engine.read == [hit.chunk for hit in answer.hits]
+    assert len(engine.read) == 4

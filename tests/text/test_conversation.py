@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index.model import ChunkId, Ranked, RoomId
-from index.text.conversation import MINUTE_MS, Stretch, lift_neighbours
+from index.text.conversation import MINUTE_MS, NEAR_MS, SHARE, Stretch, lift_neighbours
 
 ROOM, OTHER = RoomId("!a:example.org"), RoomId("!b:example.org")
 
@@ -55,3 +55,32 @@ def test_nothing_is_lost_or_said_twice(drawn: list[tuple[float, RoomId | None, i
     lifted = lift_neighbours(found, places)
     assert sorted(order(lifted)) == sorted(order(found))
     assert [one.score for one in lifted] == [one.score for one in found]
+
+
+@given(WINDOWS, st.lists(st.integers(-5, 60), min_size=30, max_size=30))
+def test_each_window_is_held_against_every_other_one_of_its_room(
+    drawn: list[tuple[float, RoomId | None, int]], lengths: list[int]
+) -> None:
+    drawn.sort(key=lambda one: -one[0])
+    found = ranking(*((str(number), score) for number, (score, _, _) in enumerate(drawn)))
+    places = {
+        ChunkId(str(n)): Stretch(room, minute * MINUTE_MS, (minute + lengths[n]) * MINUTE_MS)
+        for n, (_, room, minute) in enumerate(drawn)
+        if room is not None
+    }
+
+    def lifted(one: Ranked) -> float:
+        own = places[one.chunk]
+        beside = [
+            other.score
+            for other in found
+            if other.chunk != one.chunk
+            and (stretch := places.get(other.chunk)) is not None
+            and stretch.room == own.room
+            and max(stretch.first_ms - own.last_ms, own.first_ms - stretch.last_ms) <= NEAR_MS
+        ]
+        return one.score + SHARE * max([0.0, *beside])
+
+    windows = [one for one in found if one.chunk in places]
+    expected = [one.chunk for one in sorted(windows, key=lambda one: -lifted(one))]
+    assert [one.chunk for one in lift_neighbours(found, places) if one.chunk in places] == expected

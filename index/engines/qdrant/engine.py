@@ -6,10 +6,10 @@ one query for the nearest part of each chunk.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from qdrant_client import AsyncQdrantClient, models
 
@@ -17,11 +17,11 @@ from index.engines.qdrant import filters
 from index.engines.qdrant.cluster import Cluster
 from index.engines.qdrant.label import Label, check_readable, read_label
 from index.engines.qdrant.layout import DENSE, WORDS
-from index.engines.qdrant.points import SHOWN, row, stored_chunk
+from index.engines.qdrant.points import COMPARED, SHOWN, candidate, row, stored_chunk
 from index.engines.qdrant.weights import Asked, Sparse, asked_word, of_question
 from index.errors import EngineError
 from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
-from index.store.reading import StoredChunk
+from index.store.reading import Candidate, StoredChunk
 from index.store.vectors import cosine, quantise
 from index.text.bm25 import PART_WEIGHT, idf
 from index.text.fold import tokens
@@ -34,6 +34,8 @@ LOOKED_AT: Final = 256
 LEAST_INSIDE: Final = 3
 AT_ONCE: Final = 8
 """Requests side by side."""
+
+Record = TypeVar("Record")
 
 
 class QdrantEngine:
@@ -208,6 +210,9 @@ class QdrantView:
 
         return (await self._cluster.read(ask)).points
 
+    async def candidates(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, Candidate]:
+        return await _retrieved(self._cluster, chunks, COMPARED, candidate)
+
     async def stored(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
         return await retrieve(self._cluster, chunks)
 
@@ -232,15 +237,25 @@ class QdrantView:
 
 async def retrieve(cluster: Cluster, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
     """Those of the chunks that are there."""
+    return await _retrieved(cluster, chunks, SHOWN, stored_chunk)
+
+
+async def _retrieved(
+    cluster: Cluster,
+    chunks: Sequence[ChunkId],
+    fields: Sequence[str],
+    made: Callable[[int, Mapping[str, Any]], Record],
+) -> dict[ChunkId, Record]:
+    """What is made of these fields of the chunks that are there."""
     if not chunks:
         return {}
     found = await cluster.read(
         lambda client: client.retrieve(
-            cluster.settings.collection, list(chunks), with_payload=list(SHOWN), consistency=consistency_of(cluster)
+            cluster.settings.collection, list(chunks), with_payload=list(fields), consistency=consistency_of(cluster)
         )
     )
     try:
-        return {ChunkId(int(one.id)): stored_chunk(int(one.id), one.payload or {}) for one in found}
+        return {ChunkId(int(one.id)): made(int(one.id), one.payload or {}) for one in found}
     except ValueError as error:
         raise EngineError(f"{cluster.name}: {error} (run `sources migrate --to qdrant` on the writer)") from error
 

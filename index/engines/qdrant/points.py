@@ -27,7 +27,7 @@ from index.model import (
     UserId,
 )
 from index.store.outgoing import OutgoingChunk, StoredPart
-from index.store.reading import StoredChunk
+from index.store.reading import Candidate, StoredChunk
 from index.store.store import Source
 from index.text.fold import tokens
 
@@ -39,6 +39,11 @@ SHOWN: Final = (
     "payload", "ordinal", "text", "heading", "section_name", "paragraph", "lines", "flags", "messages", "digest",
 )  # fmt: skip
 """Fields that a hit is made of."""
+COMPARED: Final = (
+    "source", "corpus", "document", "kind", "title", "path", "room", "first_ms", "last_ms", "text", "heading",
+    "section_name",
+)  # fmt: skip
+"""Fields that the order of hits depends on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +174,27 @@ def _stored(identity: int, payload: Mapping[str, Any]) -> StoredChunk:
         payload=_front_matter(payload["payload"]),
         digest=bytes.fromhex(payload["digest"]),
     )
+
+
+def candidate(identity: int, payload: Mapping[str, Any]) -> Candidate:
+    """As the SQLite file would give it. A field that is missing or of another kind is a `ValueError`."""
+    try:
+        corpus = Corpus(payload["corpus"])
+        return Candidate(
+            document=DocumentId(payload["document"]),
+            source=SourceId(payload["source"]),
+            corpus=corpus,
+            kind=Kind(payload["kind"]),
+            heading=payload["heading"][-1] if payload["heading"] else payload["title"],
+            section=payload["section_name"],
+            path=payload["path"],
+            room=None if payload["room"] is None else RoomId(payload["room"]),
+            first_ms=payload["first_ms"],
+            last_ms=payload["last_ms"],
+            text="" if corpus is Corpus.CHAT else payload["text"],
+        )
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"point {identity} is not one of ours: {error}") from error
 
 
 def stored_parts(payload: Mapping[str, Any], rows: Sequence[Sequence[float]]) -> tuple[StoredPart, ...]:

@@ -12,7 +12,7 @@ from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
 from index.store import vectors
 from index.store.driver import Connection, DatabaseError
 from index.store.nearest import nearest
-from index.store.reading import StoredChunk, chunk_ids, chunks_by_id
+from index.store.reading import Candidate, StoredChunk, candidates, chunk_ids, chunks_by_id
 from index.store.scope import Scope, scope_of
 from index.store.store import Store
 from index.text.words import Keys
@@ -79,6 +79,9 @@ class SqliteView:
     async def notes(self) -> list[str]:
         waiting = await vectors.pending_count(self._connection, self._scope.visible)
         return [f"{waiting:,} passages wait for a vector and are found by words alone"] if waiting else []
+
+    async def candidates(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, Candidate]:
+        return await self._connection.run(lambda connection: candidates(connection, chunks))
 
     async def stored(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
         return await chunks_by_id(self._connection, chunks)
