@@ -26,7 +26,6 @@ from typing import Final
 from bench.output import load, say
 from index.model import EventId, Fingerprint, RoomId, UserId, Vector
 from index.store import ledger, purges, vectors
-from index.store.cells import Cells, divide
 from index.store.ledger import MessageRecord, WindowRecord
 from index.store.purges import PurgeRecord
 from index.store.rooms import ADMITTED, DONE, RoomRecord, save_room
@@ -110,14 +109,13 @@ async def put(writer: Writer, talk: Talk, first: int, past: int) -> None:
 
 async def embed(store: Store, draw: random.Random) -> None:
     """Quantised noise: what a vector says makes no difference here, where its bytes lie does."""
-    cells = await Cells.read(store.connection)
     while waiting := await vectors.pending(store.connection, after=0, limit=2_000):
         made = []
         for part in waiting:
             noise = array("b", draw.randbytes(DIMENSION))
             made.append((part, Vector(array("f", [value / 1_400 for value in noise]).tobytes())))
         async with store.transaction():
-            await vectors.save(store.connection, made, cells)
+            await vectors.save(store.connection, made)
 
 
 @dataclass(slots=True)
@@ -146,10 +144,6 @@ async def build(folder: Path, chunks: int) -> None:
             await put(writer, talk, first, first + 1_000)
             await embed(writer.store, draw)
             say(f"{first + 1_000:,} of {chunks:,}")
-        clock = Clock.started()
-        async with writer.transaction() as store:
-            await divide(store.connection)
-        say(f"cells: {clock}")
         clock = Clock.started()
         wiped = await writer.store.wipe()
         say(f"first wipe, of the whole file: {clock} {wiped}")

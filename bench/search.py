@@ -39,7 +39,6 @@ from index.engines.sqlite.engine import SqliteEngine
 from index.model import EVERYTHING, Filters, Query, Vector
 from index.search import Searcher, SearchSettings
 from index.store import vectors
-from index.store.cells import divide
 from index.store.driver import connector
 from index.store.store import Store, open_store
 from index.text.query import parse
@@ -130,16 +129,16 @@ async def _written(options: argparse.Namespace, config: Config, size: int) -> No
         made = windows.vectors(first, min(first + _AT_ONCE, size))
         scaled = numpy.clip(numpy.rint(made * vectors.scale(windows.dimension)), -127, 127).astype(numpy.int8)
         connection.executemany(
-            "INSERT INTO vector(cell, part_key, chunk_key, data) SELECT 0, part_key, chunk_key, ?2 FROM part"
+            "INSERT INTO vector(chunk_key, part_key, data) SELECT chunk_key, part_key, ?2 FROM part"
             " WHERE part_key = ?1",
             [(number, row.tobytes()) for number, row in enumerate(scaled, start=first + 1)],
         )
-    connection.execute("UPDATE part SET cell = 0")
+    connection.execute("UPDATE part SET has_vector = 1")
     connection.execute("COMMIT")
     connection.close()
     async with open_store(config.index_file, is_writer=True) as store:
-        async with store.transaction():
-            await divide(store.connection)
+        async with store.transaction():  # which ends with their codes
+            pass
         await store.wipe()
 
 
@@ -246,8 +245,8 @@ async def _recall(store: Store, engine: SqliteEngine, questions: Sequence[Vector
     after = (-1, -1)
     while rows := list(
         await store.connection.execute_fetchall(
-            "SELECT cell, part_key, chunk.id, data FROM vector JOIN chunk USING (chunk_key)"
-            " WHERE (cell, part_key) > (?, ?) ORDER BY cell, part_key LIMIT ?",
+            "SELECT vector.chunk_key, part_key, chunk.id, data FROM vector JOIN chunk USING (chunk_key)"
+            " WHERE (vector.chunk_key, part_key) > (?, ?) ORDER BY vector.chunk_key, part_key LIMIT ?",
             (*after, _AT_ONCE),
         )
     ):

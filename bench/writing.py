@@ -3,10 +3,10 @@
     python -m bench.writing [--text docs] [--sizes 5000 20000 80000] [--languages en cs de]
 
 Pages of ten passages each, made from the Markdown of a folder, go through a whole refresh into an empty index: keys of
-words, rows, both full-text indexes, vectors, cells, and the wipe at its end. Vectors are drawn near a few random ones,
-so that nothing is embedded. Processor seconds and the peak are the process's own, without its start; keys of words, of
-which each new one is looked up in the dictionaries, are a large part of them and are told apart; `--languages` without
-any leaves them away. The dictionaries are packed before, as they are from the second refresh on.
+words, rows, both full-text indexes, vectors, their codes, and the wipe at its end. Vectors are drawn near a few random
+ones, so that nothing is embedded. Processor seconds and the peak are the process's own, without its start; keys of
+words, of which each new one is looked up in the dictionaries, are a large part of them and are told apart;
+`--languages` without any leaves them away. The dictionaries are packed before, as they are from the second refresh on.
 """
 
 import argparse

@@ -15,7 +15,6 @@ from index.embed.base import Embedded, Embedder, Refusal, Role
 from index.errors import EmbedderError
 from index.model import Chunk, ChunkId, Span, Vector
 from index.store import vectors
-from index.store.cells import Cells, divide
 from index.store.store import Store
 from index.store.vectors import PendingPart
 from index.text.parts import embedding_text
@@ -49,7 +48,6 @@ async def fill_pending(
             return VectorReport(pending=total, fault=_ANSWERS_OTHERWISE, seconds=clock() - start)
     except EmbedderError as error:
         return VectorReport(pending=total, fault=str(error), seconds=clock() - start)
-    cells = await Cells.read(connection)
     embedded = refused = 0
     fault: str | None = None
     try:
@@ -63,13 +61,10 @@ async def fill_pending(
                             refused += 1
                         else:
                             done.append((part, result))
-                    embedded += await vectors.save(connection, done, cells)
+                    embedded += await vectors.save(connection, done)
                 progress(embedded + refused, total)
     except EmbedderError as error:
         fault = str(error)
-    if embedded:
-        async with writer.transaction():
-            await divide(connection)
     return VectorReport(embedded, refused, await vectors.pending_count(connection), fault, clock() - start)
 
 

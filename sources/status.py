@@ -8,7 +8,7 @@ from pathlib import Path
 
 from index.errors import StoreError
 from index.model import NO_EMBEDDER, Corpus, Fingerprint, RoomId, SourceId, corpus_of
-from index.store import cells, erase, outgoing, purges, vectors
+from index.store import codes, erase, outgoing, purges, vectors
 from index.store import rooms as room_store
 from index.store.reading import document_counts
 from index.store.rooms import RoomRecord
@@ -101,7 +101,7 @@ async def status(config: Config) -> Status:
     async with open_store(file, is_writer=False) as store:
         documents = await document_counts(store.connection)
         known = await store.sources()
-        present, _cells = await cells.counts(store.connection)
+        present, _coded = await codes.counts(store.connection)
         fingerprint = await store.fingerprint()
         # Where no vectors are wanted, none are missing.
         has_vectors = fingerprint is not None and fingerprint.embedder != NO_EMBEDDER

@@ -292,7 +292,8 @@ def _remove_parts(connection: Connection, parts: Sequence[int]) -> None:
     if not parts:
         return
     connection.execute(
-        f"DELETE FROM vector WHERE (cell, part_key) IN (SELECT cell, part_key FROM part WHERE part_key IN {_THESE})",
+        "DELETE FROM vector WHERE (chunk_key, part_key) IN"
+        f" (SELECT chunk_key, part_key FROM part WHERE part_key IN {_THESE})",
         (dumps(parts),),
     )
     connection.execute(f"DELETE FROM part WHERE part_key IN {_THESE}", (dumps(parts),))

@@ -52,9 +52,9 @@ _TRIGGERS: Final = (
     _trigger("part_new", "INSERT ON main.part", "SELECT id FROM chunk WHERE chunk_key = new.chunk_key"),
     _trigger("part_gone", "DELETE ON main.part", "SELECT id FROM chunk WHERE chunk_key = old.chunk_key"),
     _trigger(
-        "part_changed",  # another cell is nothing that the copy hears of
-        "UPDATE ON main.part WHEN (new.cell IS NULL, new.refusal, new.first, new.past, new.ordinal)"
-        " IS NOT (old.cell IS NULL, old.refusal, old.first, old.past, old.ordinal)",
+        "part_changed",
+        "UPDATE ON main.part WHEN (new.has_vector, new.refusal, new.first, new.past, new.ordinal)"
+        " IS NOT (old.has_vector, old.refusal, old.first, old.past, old.ordinal)",
         "SELECT id FROM chunk WHERE chunk_key = new.chunk_key",
     ),
 )
@@ -158,7 +158,7 @@ async def chunks(connection: File, identities: Sequence[ChunkId]) -> dict[ChunkI
     parts: dict[int, list[StoredPart]] = {}
     for key, first, past, data, refusal in await connection.execute_fetchall(
         "SELECT part.chunk_key, first, past, data, refusal FROM part"
-        " LEFT JOIN vector ON vector.cell = part.cell AND vector.part_key = part.part_key"
+        " LEFT JOIN vector ON vector.chunk_key = part.chunk_key AND vector.part_key = part.part_key"
         f" WHERE part.chunk_key IN {these} ORDER BY part.chunk_key, part.ordinal",
         (keys,),
     ):

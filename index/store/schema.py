@@ -6,8 +6,8 @@ Each step and the record of it share a transaction; a file that a newer program 
 or audience is a comparison of numbers, in the full-text index as well. The id that the outside sees is `chunk.id`.
 
 Text stands in `chunk` alone; `words` and `grams` index it (external content, kept in step by triggers and `fulltext`)
-and `term` is a view of the postings. Vectors stand in one plain table clustered by cell of near vectors, master copy
-and index in one. While there are cells they stand in `chunk_vector` as well, kept in step by triggers.
+and `term` is a view of the postings. Vectors stand in one plain table by chunk, the master copy; `code` holds the codes
+made of them (`codes`, `signs`), a row for each 256 chunk keys. Triggers say which rows are to be made anew.
 
 Chat has its own half (step 2): `room` and what is around it say what may be read and how far it was read, `ledger` what
 each message says now, `chat_window` which messages stand together in one document.
@@ -310,6 +310,43 @@ STEPS: Final[tuple[str, ...]] = (
     END;
     CREATE TRIGGER vector_delete AFTER DELETE ON vector WHEN old.cell <> 0 BEGIN
         DELETE FROM chunk_vector WHERE chunk_key = old.chunk_key AND part_key = old.part_key;
+    END;
+    """,
+    """
+    -- One table of vectors, by chunk: what a narrow filter leaves, and what is looked up, are runs of it. Cells go.
+    DROP TRIGGER vector_insert;
+    DROP TRIGGER vector_delete;
+    INSERT INTO chunk_vector(chunk_key, part_key, data)
+        SELECT part.chunk_key, part.part_key, data FROM part INDEXED BY part_chunk
+        CROSS JOIN vector ON vector.cell = part.cell AND vector.part_key = part.part_key
+        WHERE part.cell = 0 ORDER BY part.chunk_key;
+    DROP TABLE vector;
+    DROP TABLE cell;
+    DROP TABLE region;
+    ALTER TABLE chunk_vector RENAME TO vector;
+    ALTER TABLE part RENAME COLUMN cell TO has_vector;  -- 1, or null
+    UPDATE part SET has_vector = 1 WHERE has_vector IS NOT NULL;
+
+    -- A row for the vectors of 256 chunk keys: how many they are and, while there is a frame, their codes and a digest.
+    CREATE TABLE code(block INTEGER PRIMARY KEY, vectors INTEGER NOT NULL, digest BLOB, data BLOB);
+    CREATE INDEX code_digest ON code(block, vectors, digest);
+    CREATE TABLE frame(vectors INTEGER NOT NULL, centre BLOB NOT NULL);  -- of how many it was made
+    CREATE TABLE uncoded(block INTEGER PRIMARY KEY);  -- between two transactions there are none, but after this step
+    INSERT INTO code(block, vectors) SELECT chunk_key >> 8, count(*) FROM vector GROUP BY 1;
+    INSERT INTO uncoded(block) SELECT block FROM code;
+    CREATE TRIGGER vector_insert AFTER INSERT ON vector BEGIN
+        INSERT INTO uncoded(block) SELECT new.chunk_key >> 8
+            WHERE new.chunk_key >> 8 NOT IN (SELECT block FROM uncoded);
+    END;
+    CREATE TRIGGER vector_delete AFTER DELETE ON vector BEGIN
+        INSERT INTO uncoded(block) SELECT old.chunk_key >> 8
+            WHERE old.chunk_key >> 8 NOT IN (SELECT block FROM uncoded);
+    END;
+    CREATE TRIGGER vector_update AFTER UPDATE ON vector BEGIN
+        INSERT INTO uncoded(block) SELECT old.chunk_key >> 8
+            WHERE old.chunk_key >> 8 NOT IN (SELECT block FROM uncoded);
+        INSERT INTO uncoded(block) SELECT new.chunk_key >> 8
+            WHERE new.chunk_key >> 8 NOT IN (SELECT block FROM uncoded);
     END;
     """,
 )

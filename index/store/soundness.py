@@ -11,8 +11,8 @@ from typing import Final
 
 import aiosqlite
 
-from index.store import fulltext
-from index.store.driver import DatabaseError
+from index.store import codes, fulltext
+from index.store.driver import DatabaseError, File
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ class Fault:
     is_derived: bool
 
 
+CODES: Final = "codes"
 _REPAIR: Final = "sources verify --repair"
 _REFRESH: Final = "sources verify --repair, then sources refresh: it is read again"
 _UNSOUND_ROOMS: Final = "UPDATE room SET phase = 'new', position = NULL, since = NULL, is_stale = 1 WHERE"
@@ -74,26 +75,16 @@ _PARTLESS: Final = (
     "SELECT chunk_key FROM chunk WHERE NOT EXISTS (SELECT 1 FROM part WHERE part.chunk_key = chunk.chunk_key)"
 )
 _VECTORLESS: Final = (
-    "SELECT part_key FROM part WHERE cell IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vector"
-    " WHERE vector.cell = part.cell AND vector.part_key = part.part_key AND vector.chunk_key = part.chunk_key)"
+    "SELECT part_key FROM part WHERE has_vector IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vector"
+    " WHERE vector.chunk_key = part.chunk_key AND vector.part_key = part.part_key)"
 )
 _STRAY: Final = (
-    "SELECT cell, part_key FROM vector WHERE NOT EXISTS (SELECT 1 FROM part WHERE part.part_key = vector.part_key"
-    " AND part.cell = vector.cell AND part.chunk_key = vector.chunk_key)"
-)
-_CELLLESS: Final = (
-    "SELECT part_key FROM vector WHERE CASE WHEN EXISTS (SELECT 1 FROM cell)"
-    " THEN cell NOT IN (SELECT cell FROM cell) ELSE cell <> 0 END"
+    "SELECT chunk_key, part_key FROM vector WHERE NOT EXISTS (SELECT 1 FROM part WHERE part.part_key = vector.part_key"
+    " AND part.chunk_key = vector.chunk_key AND part.has_vector IS NOT NULL)"
 )
 _MISSHAPEN: Final = (
     "SELECT part_key FROM vector WHERE length(data) <> coalesce((SELECT json_extract(value, '$.dimension')"
     " FROM meta WHERE name = 'fingerprint'), length(data))"
-)
-_UNCOPIED: Final = (
-    "SELECT part_key FROM vector AS v WHERE cell <> 0 AND NOT EXISTS (SELECT 1 FROM chunk_vector AS c"
-    " WHERE c.chunk_key = v.chunk_key AND c.part_key = v.part_key AND c.data = v.data)"
-    " UNION ALL SELECT part_key FROM chunk_vector AS c WHERE NOT EXISTS (SELECT 1 FROM part JOIN vector AS v"
-    " USING (cell, part_key) WHERE part.part_key = c.part_key AND v.chunk_key = c.chunk_key AND cell <> 0)"
 )
 _LOST_CHUNK: Final = (
     "SELECT chunk_key FROM chunk WHERE NOT EXISTS (SELECT 1 FROM document WHERE document.document_key ="
@@ -108,19 +99,15 @@ _AGAIN: Final = (
 
 
 def _wipe_chunks(chosen: str) -> tuple[str, ...]:
-    vectors = f"DELETE FROM vector WHERE part_key IN (SELECT part_key FROM part WHERE chunk_key IN ({chosen}))"
-    return (
-        vectors,
-        *(f"DELETE FROM {table} WHERE chunk_key IN ({chosen})" for table in ("part", "chunk_sender", "chunk")),
-    )
+    tables = ("vector", "part", "chunk_sender", "chunk")
+    return tuple(f"DELETE FROM {table} WHERE chunk_key IN ({chosen})" for table in tables)
 
 
 def _pend(chosen: str) -> tuple[str, ...]:
     """Vectors that go, and parts that wait for another one."""
     return (
-        f"UPDATE part SET cell = NULL WHERE part_key IN ({chosen})",
-        "DELETE FROM vector WHERE NOT EXISTS (SELECT 1 FROM part WHERE part.part_key = vector.part_key"
-        " AND part.cell = vector.cell)",
+        f"UPDATE part SET has_vector = NULL WHERE part_key IN ({chosen})",
+        f"DELETE FROM vector WHERE (chunk_key, part_key) IN ({_STRAY})",
     )
 
 
@@ -170,20 +157,9 @@ CHECKS: Final = (
         "vectors of parts that are gone, or that stand elsewhere",
         _REPAIR,
         _STRAY,
-        (f"DELETE FROM vector WHERE (cell, part_key) IN ({_STRAY})",),
+        (f"DELETE FROM vector WHERE (chunk_key, part_key) IN ({_STRAY})",),
     ),
-    Check("vector_outside_cells", "vectors in cells that no search looks into", _REFRESH, _CELLLESS, _pend(_CELLLESS)),
     Check("vector_of_other_length", "vectors of another dimension", _REFRESH, _MISSHAPEN, _pend(_MISSHAPEN)),
-    Check(
-        "vector_by_chunk",
-        "vectors by chunk that differ from those by cell",
-        _REPAIR,
-        _UNCOPIED,
-        (
-            "DELETE FROM chunk_vector",
-            "INSERT INTO chunk_vector SELECT chunk_key, part_key, data FROM vector WHERE cell <> 0",
-        ),
-    ),
     Check(
         "sender_without_chunk",
         "senders of chunks that are gone",
@@ -327,13 +303,17 @@ CHECKS: Final = (
 )
 
 
-async def faults(connection: aiosqlite.Connection) -> list[Fault]:
+async def faults(connection: File) -> list[Fault]:
     """Everything that is wrong, in the order of the checks. Inside a transaction, which may be undone."""
     found = [fault for table in fulltext.TABLES if (fault := await _full_text(connection, table)) is not None]
     for check in CHECKS:
         rows = list(await connection.execute_fetchall(f"SELECT count(*) FROM ({check.question})"))
         if rows[0][0]:
             found.append(Fault(check.name, check.what, int(rows[0][0]), check.remedy, bool(check.repair)))
+    if blocks := await codes.out_of_step(connection):
+        found.append(
+            Fault(CODES, "blocks of codes that are not what the vectors make", blocks, _REPAIR, is_derived=True)
+        )
     return found
 
 
@@ -344,7 +324,7 @@ async def _full_text(connection: aiosqlite.Connection, table: str) -> Fault | No
     return Fault(table, what, 1, _REPAIR, is_derived=True)
 
 
-async def repair(connection: aiosqlite.Connection, found: Sequence[Fault]) -> None:
+async def repair(connection: File, found: Sequence[Fault]) -> None:
     """Mend what is derived. Inside a transaction.
 
     The full-text indexes come first: rows that go are taken out of them, which needs sound ones.
@@ -356,6 +336,8 @@ async def repair(connection: aiosqlite.Connection, found: Sequence[Fault]) -> No
         if check.name in names:
             for statement in check.repair:
                 await connection.execute(statement)
+    if CODES in names:
+        await codes.rewrite(connection)
 
 
 async def damage(connection: aiosqlite.Connection) -> list[str]:

@@ -15,7 +15,7 @@ import aiosqlite
 
 from index.errors import ReindexNeededError, StoreError
 from index.model import NO_EMBEDDER, Corpus, Cursor, Fingerprint, SourceId, corpus_of
-from index.store import erase, forges, fulltext, outgoing, pages
+from index.store import codes, erase, forges, fulltext, outgoing, pages
 from index.store.driver import Connection, DatabaseError, File, is_damage, open_file
 from index.store.erase import Traces, Wiped
 from index.store.schema import STEPS
@@ -161,6 +161,7 @@ class Store:
                 await erase.owe(self.connection)
             yield
             await fulltext.take_in(self.connection)
+            await codes.take_in(self.connection)
             await self.connection.run(commit)
         except BaseException as error:
             await self.connection.end("ROLLBACK")

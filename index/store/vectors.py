@@ -1,4 +1,4 @@
-"""Vectors of parts, pending ones and stored ones. `cells` divides them, `nearest` reads them.
+"""Vectors of parts, pending ones and stored ones. `codes` goes along with them, `nearest` reads them.
 
 A unit vector is kept as int8 with one scale, which follows from the dimension: components of a unit vector have a
 deviation of `1 / sqrt(dimension)`, and four of them are clipped to the ends (measured recall@20 .995 of float32).
@@ -14,7 +14,6 @@ from typing import Final
 import aiosqlite
 
 from index.model import Vector
-from index.store.cells import Cells
 from index.store.scope import Range, within
 
 PROBED: Final = "probe"
@@ -66,7 +65,7 @@ async def pending_count(connection: aiosqlite.Connection, ranges: Sequence[Range
     """Parts that wait for a vector, among the chunks of these ranges or all."""
     inside, values = within("chunk_key", ranges)
     rows = await connection.execute_fetchall(
-        f"SELECT count(*) FROM part WHERE cell IS NULL AND refusal IS NULL AND {inside}", values
+        f"SELECT count(*) FROM part WHERE has_vector IS NULL AND refusal IS NULL AND {inside}", values
     )
     return int(next(iter(rows))[0])
 
@@ -77,26 +76,26 @@ async def pending(connection: aiosqlite.Connection, *, after: int, limit: int) -
         "SELECT part_key, part.chunk_key, part.digest, iif(document.room IS NULL, document.title, ''), chunk.heading,"
         " substr(chunk.body, first + 1, past - first)"
         " FROM part JOIN chunk USING (chunk_key) JOIN document USING (document_key)"
-        " WHERE cell IS NULL AND refusal IS NULL AND part_key > ? ORDER BY part_key LIMIT ?",
+        " WHERE has_vector IS NULL AND refusal IS NULL AND part_key > ? ORDER BY part_key LIMIT ?",
         (after, limit),
     )
     return [PendingPart(row[0], row[1], bytes(row[2]), row[3], tuple(loads(row[4])), row[5]) for row in rows]
 
 
-async def save(connection: aiosqlite.Connection, vectors: Sequence[tuple[PendingPart, Vector]], cells: Cells) -> int:
+async def save(connection: aiosqlite.Connection, vectors: Sequence[tuple[PendingPart, Vector]]) -> int:
     """Store vectors of parts that are still there and unchanged; returns how many. Inside a transaction."""
     if not vectors:
         return 0
+    parts = [part for part, _ in vectors]
     quantised = quantise_all([vector for _, vector in vectors])
-    placed = list(zip((part for part, _ in vectors), quantised, cells.of(quantised), strict=True))
     saved = await connection.executemany(
-        "INSERT INTO vector(cell, part_key, chunk_key, data) SELECT ?, part_key, chunk_key, ? FROM part"
-        " WHERE part_key = ? AND digest = ? AND cell IS NULL",
-        [(cell, data, part.part, part.digest) for part, data, cell in placed],
+        "INSERT INTO vector(chunk_key, part_key, data) SELECT chunk_key, part_key, ? FROM part"
+        " WHERE part_key = ? AND digest = ? AND has_vector IS NULL",
+        [(data, part.part, part.digest) for part, data in zip(parts, quantised, strict=True)],
     )
     await connection.executemany(
-        "UPDATE part SET cell = ? WHERE part_key = ? AND digest = ? AND cell IS NULL",
-        [(cell, part.part, part.digest) for part, _, cell in placed],
+        "UPDATE part SET has_vector = 1 WHERE part_key = ? AND digest = ? AND has_vector IS NULL",
+        [(part.part, part.digest) for part in parts],
     )
     return saved.rowcount
 
@@ -111,9 +110,7 @@ async def refuse(connection: aiosqlite.Connection, part: PendingPart, reason: st
 async def drop_all(connection: aiosqlite.Connection) -> None:
     """Make every part pending: the embedder changed. Inside a transaction."""
     await connection.execute("DELETE FROM vector")
-    await connection.execute("DELETE FROM cell")
-    await connection.execute("DELETE FROM region")
     await connection.execute("DELETE FROM meta WHERE name IN (?, ?)", (PROBED, DRIFTED))
     await connection.execute(
-        "UPDATE part SET cell = NULL, refusal = NULL WHERE cell IS NOT NULL OR refusal IS NOT NULL"
+        "UPDATE part SET has_vector = NULL, refusal = NULL WHERE has_vector IS NOT NULL OR refusal IS NOT NULL"
     )

@@ -23,7 +23,6 @@ from index.engines.qdrant.settings import QdrantSettings
 from index.engines.sqlite.engine import SqliteEngine
 from index.model import Audience, Document, Filters, Fingerprint, SourceId, Vector
 from index.store import documents, vectors
-from index.store.cells import Cells
 from index.store.store import Store, open_store
 from index.text.searchable import searchable
 from index.text.words import Keys
@@ -79,8 +78,7 @@ class Bench:
         connection = self._store.connection
         waiting = await vectors.pending(connection, after=0, limit=1_000)
         async with self._store.transaction():
-            cells = await Cells.read(connection)
-            await vectors.save(connection, [(part, vectors_of[part.text]) for part in waiting], cells)
+            await vectors.save(connection, [(part, vectors_of[part.text]) for part in waiting])
 
 
 def fingerprint(dimension: int) -> Fingerprint:

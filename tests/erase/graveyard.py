@@ -13,8 +13,8 @@ from pathlib import Path
 
 from index.model import Chunk, Corpus, Document, DocumentId, Kind, SourceId, Vector, chunk_id
 from index.store import documents, vectors
-from index.store.cells import Cells
 from index.store.separators import varint
+from index.store.signs import BLOCK_BITS
 from index.store.store import Store, open_store
 from index.text.searchable import searchable
 
@@ -22,6 +22,8 @@ SOURCE = SourceId("repo:docs")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 COMMON = 400
 DIMENSION = 96
+SIGNS = 16
+RECORD = 1 + 4 + 4 + SIGNS
 
 
 @dataclass(slots=True)
@@ -81,24 +83,44 @@ class Graveyard:
         waiting = await vectors.pending(store.connection, after=0, limit=10_000)
         made = [(part, Vector(self._vector())) for part in waiting]
         async with store.transaction():
-            await vectors.save(store.connection, made, await Cells.read(store.connection))
-        numbers = {
+            await vectors.save(store.connection, made)
+        numbers = await self._numbers(store)
+        for part, vector in made:
+            self.live_vectors.setdefault(numbers[part.chunk], []).append(vectors.quantise(vector))
+
+    async def _numbers(self, store: Store) -> dict[int, int]:
+        """Of the documents, by the keys of their chunks, of which each has one."""
+        return {
             int(row[0]): int(str(row[1])[4:-3])
             for row in await store.connection.execute_fetchall(
                 "SELECT chunk_key, path FROM chunk JOIN document USING (document_key)"
             )
         }
-        for part, vector in made:
-            self.live_vectors.setdefault(numbers[part.chunk], []).append(vectors.quantise(vector))
+
+    async def codes(self, store: Store) -> dict[int, bytes]:
+        """The signs of the vectors that have a code, by document number."""
+        numbers = await self._numbers(store)
+        found = {}
+        for block, data in await store.connection.execute_fetchall(
+            "SELECT block, data FROM code WHERE data IS NOT NULL ORDER BY block"
+        ):
+            for at in range(0, len(data), RECORD):
+                key = (block << BLOCK_BITS) + data[at]
+                found[numbers[key]] = bytes(data[at + RECORD - SIGNS : at + RECORD])
+        return found
 
     def _vector(self) -> bytes:
         values = [self.random.gauss(0, 1) for _ in range(DIMENSION)]
         norm = sum(value * value for value in values) ** 0.5
         return array("f", [value / norm for value in values]).tobytes()
 
+    def bytes(self) -> bytes:
+        """Of all files."""
+        return b"".join(path.read_bytes() for path in sorted(self.folder.iterdir()))
+
     def traces(self) -> list[str]:
         """Words that are gone and still stand in some file, whole or in large part; and vectors, by their beginning."""
-        data = b"".join(path.read_bytes() for path in sorted(self.folder.iterdir()))
+        data = self.bytes()
         words = [word for word in self.gone for at in (0, 2, 5) if word[at : at + 6].encode() in data]
         return words + [vector[:8].hex() for vector in self.gone_vectors if vector[:24] in data]
 

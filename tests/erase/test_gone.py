@@ -12,8 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from index.store import documents, driver, erase, separators
-from index.store.cells import divide
+from index.store import codes, documents, driver, erase, separators
 from index.store.store import Store, open_store
 from tests.erase.graveyard import Graveyard, finds, is_sound, page, put_texts, stale_terms
 
@@ -45,34 +44,33 @@ async def test_words_trigrams_and_vectors_of_what_was_removed_or_changed_are_gon
     assert graveyard.traces() == []
 
 
-async def test_both_copies_of_vectors_in_cells_are_gone_and_no_centroid_is_one_of_them(
+async def test_the_bits_of_a_vector_go_with_it_and_no_centre_is_one_vector(
     graveyard: Graveyard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("index.store.cells.CELLS_FROM", 60)
-    monkeypatch.setattr("index.store.cells.VECTORS_PER_CELL", 8)
+    monkeypatch.setattr(codes, "CODES_FROM", 60)
     async with graveyard.opened() as store:
         await graveyard.put(store, range(100))
         await graveyard.embed(store)
-        async with store.transaction():
-            assert await divide(store.connection)
         await graveyard.put(store, range(100, 110))
         await graveyard.embed(store)
         assert (await store.wipe()).is_done
-        copies = "SELECT (SELECT count(*) FROM chunk_vector), (SELECT count(*) FROM cell)"
-        [(before, cells)] = await store.connection.execute_fetchall(copies)
-        assert before > 0 and cells > 2
+        bits = await graveyard.codes(store)
+        assert len(bits) == 110 and all(one in graveyard.bytes() for one in bits.values())
+        [(centre,)] = await store.connection.execute_fetchall("SELECT centre FROM frame")
+        assert bytes(centre) not in {one for found in graveyard.live_vectors.values() for one in found}
         await graveyard.remove(store, range(20, 60))
+        left = await graveyard.codes(store)
+        assert left == {number: one for number, one in bits.items() if not 20 <= number < 60}
+        assert any(bits[number] in graveyard.bytes() for number in range(20, 60)), "nothing to wipe"
         assert (await store.wipe()).is_done
         assert graveyard.traces() == []
-        [(left, _)] = await store.connection.execute_fetchall(copies)
-        assert 0 < left < before
+        assert not any(bits[number] in graveyard.bytes() for number in range(20, 60))
         await graveyard.remove(store, range(60, 110))
-        async with store.transaction():
-            assert await divide(store.connection), "too few are left for cells"
+        assert await graveyard.codes(store) == {}, "too few are left for codes"
         await graveyard.put(store, range(5))
         assert (await store.wipe()).is_done
         assert graveyard.traces() == []
-        assert list(await store.connection.execute_fetchall(copies)) == [(0, 0)]
+        assert not any(one in graveyard.bytes() for one in (*bits.values(), bytes(centre)))
 
 
 async def test_copies_in_unallocated_space_are_gone(graveyard: Graveyard) -> None:
@@ -115,7 +113,7 @@ async def test_copies_in_unallocated_space_are_gone(graveyard: Graveyard) -> Non
 Step = tuple[str, list[int]]
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["put", "remove", "embed", "divide", "hide", "wipe", "crash", "wipe", "put"]),
+        st.sampled_from(["put", "remove", "embed", "recode", "hide", "wipe", "crash", "wipe", "put"]),
         st.lists(st.integers(0, 30), min_size=1, max_size=8),
     ),
     max_size=14,
@@ -131,8 +129,7 @@ def test_after_any_history_what_is_gone_is_nowhere_and_what_stands_is_found(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(erase, "LEAST_BULK", 6)
         patched.setattr(erase, "BULK_SHARE", 1 / 4)
-        patched.setattr("index.store.cells.CELLS_FROM", 8)
-        patched.setattr("index.store.cells.VECTORS_PER_CELL", 4)
+        patched.setattr(codes, "CODES_FROM", 8)
         asyncio.run(_live_through(graveyard, steps))
 
 
@@ -160,9 +157,9 @@ async def _take(graveyard: Graveyard, store: Store, kind: str, numbers: list[int
             await graveyard.remove(store, numbers)
         case "embed":
             await graveyard.embed(store)
-        case "divide":
+        case "recode":
             async with store.transaction():
-                await divide(store.connection)
+                await codes.rewrite(store.connection)
         case "hide":
             async with store.transaction():
                 await store.connection.execute("UPDATE source SET is_hidden = ?", (numbers[0] % 2,))
@@ -175,6 +172,7 @@ async def _check(graveyard: Graveyard, store: Store) -> None:
     assert graveyard.traces() == []
     assert await stale_terms(store) == []
     assert await is_sound(store)
+    assert await codes.out_of_step(store.connection) == 0
     for words in graveyard.live.values():
         assert await finds(store, words[0])
 

@@ -20,7 +20,6 @@ from index.engines.qdrant.settings import QdrantSettings
 from index.errors import ConfigError, EngineError
 from index.model import DocumentId, SourceId
 from index.store import documents, forges, outgoing, vectors
-from index.store.cells import Cells
 from index.store.store import Store, open_store
 from index.text.searchable import searchable
 from tests.contract.conftest import KEYS, fingerprint
@@ -85,8 +84,7 @@ class Copied:
     async def embed(self) -> None:
         async with self.store() as store, store.transaction():
             waiting = await vectors.pending(store.connection, after=0, limit=2)
-            cells = await Cells.read(store.connection)
-            await vectors.save(store.connection, [(part, unit(1.0, len(part.text) % 5)) for part in waiting], cells)
+            await vectors.save(store.connection, [(part, unit(1.0, len(part.text) % 5)) for part in waiting])
 
     async def deliver(self, collection: str = "sources", **limits: float) -> None:
         told = QdrantSettings(self.server.url, collection, write_tries=1, **limits)  # type: ignore[arg-type]

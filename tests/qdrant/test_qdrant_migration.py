@@ -25,7 +25,7 @@ ROWS = {
     " flags, messages, digest FROM chunk ORDER BY chunk.id",
     "labels": "SELECT name, value FROM document_label ORDER BY name, value",
     "parts": "SELECT chunk.id, part.ordinal, first, past, part.digest, data, refusal FROM part JOIN chunk USING"
-    " (chunk_key) LEFT JOIN vector USING (cell, part_key) ORDER BY chunk.id, part.ordinal",
+    " (chunk_key) LEFT JOIN vector USING (chunk_key, part_key) ORDER BY chunk.id, part.ordinal",
     "sources": "SELECT source_key, id, corpus, label, is_public, is_hidden, chunks, words FROM source ORDER BY id",
 }
 

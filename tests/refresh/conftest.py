@@ -81,7 +81,8 @@ DUMP = {
     "chunks": "SELECT id, ordinal, size, title, body, keys, heading, first_line, last_line, digest"
     " FROM chunk ORDER BY id",
     "vectors": "SELECT chunk.id, part.ordinal, part.first, part.past, hex(part.digest), part.refusal, hex(vector.data)"
-    " FROM part JOIN chunk USING (chunk_key) LEFT JOIN vector USING (cell, part_key) ORDER BY chunk.id, part.ordinal",
+    " FROM part JOIN chunk USING (chunk_key) LEFT JOIN vector USING (chunk_key, part_key)"
+    " ORDER BY chunk.id, part.ordinal",
     "files": "SELECT path FROM file_state ORDER BY path",
 }
 PROGRAM = (sys.executable, "-c", "from sources.cli.main import main; main()")

@@ -13,7 +13,7 @@ from index.embed.hashing import HashingEmbedder
 from index.errors import EmbedderError
 from index.model import Chunk, Corpus, Document, DocumentId, Kind, SourceId, chunk_id
 from index.store import vectors
-from index.store.cells import counts
+from index.store.codes import counts
 from index.store.store import open_store
 from ingest.vectors import BATCH, fill_pending
 from ingest.writing import Writer

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from index.errors import ReindexNeededError, StoreError
-from index.store import schema, store
+from index.store import codes, schema, store
 from index.store.schema import STEPS
 from index.store.store import open_store
 from tests.cli.conftest import Community, community
@@ -65,6 +65,25 @@ async def test_a_writer_brings_it_up_to_date_with_all_that_is_in_it(name: str, t
         pass
     tables = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name"
     assert asked(file, tables) == asked(tmp_path / "new" / "index.sqlite", tables)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith("_9")])
+async def test_all_vectors_stand_by_chunk_and_get_codes_whether_they_were_in_cells_or_not(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = unpacked(name, tmp_path / "index.sqlite")
+    vectors = asked(file, "SELECT chunk_key, part_key, data FROM vector ORDER BY 1, 2")
+    assert len(vectors) == (0 if name.startswith("chat") else 4)
+    await upgrade(file)
+    assert asked(file, "SELECT chunk_key, part_key, data FROM vector") == vectors
+    assert asked(file, "SELECT part_key FROM part WHERE has_vector ORDER BY 1") == sorted((row[1],) for row in vectors)
+    assert asked(file, "SELECT sum(vectors) FROM code") == [(len(vectors) or None,)]
+    monkeypatch.setattr(codes, "CODES_FROM", 4)
+    async with open_store(file, is_writer=True) as opened:
+        async with opened.transaction():
+            pass
+        assert await codes.counts(opened.connection) == (len(vectors), len(vectors))
+        assert await codes.out_of_step(opened.connection) == 0
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("chat")])

@@ -26,7 +26,6 @@ from index.engines.qdrant.points import stored_chunk, stored_parts
 from index.errors import EngineError, StoreError
 from index.model import Document, Fingerprint, SourceId, Vector
 from index.store import documents, outgoing, rooms, vectors
-from index.store.cells import Cells, divide
 from index.store.outgoing import StoredPart
 from index.store.store import Store
 from index.text.searchable import Searchable, searchable
@@ -88,8 +87,6 @@ async def restore(
                 put += 1
         done += len(batch)
         progress(done, total)
-    async with store.transaction():
-        await divide(store.connection)
     await _take_over(store, cluster, label, said, writer)
     return put
 
@@ -253,7 +250,7 @@ async def _put_vectors(store: Store, parts: Restored) -> None:
             saved.append((part, unquantised(stored.vector)))
         elif stored.refusal is not None:
             await vectors.refuse(connection, part, stored.refusal)
-    await vectors.save(connection, saved, await Cells.read(connection))
+    await vectors.save(connection, saved)
 
 
 def unquantised(data: bytes) -> Vector:

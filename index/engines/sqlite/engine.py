@@ -11,6 +11,7 @@ from index.errors import EngineError
 from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
 from index.store import vectors
 from index.store.driver import Connection, DatabaseError
+from index.store.held import HeldCodes
 from index.store.nearest import nearest
 from index.store.reading import Candidate, StoredChunk, candidates, chunk_ids, chunks_by_id
 from index.store.scope import Scope, scope_of
@@ -26,6 +27,7 @@ class SqliteEngine:
         self._keys = keys
         self._limits = limits
         self._statistics = Statistics()
+        self._codes = HeldCodes()
         self._lock = asyncio.Lock()  # the connection has one transaction
 
     @asynccontextmanager
@@ -37,7 +39,7 @@ class SqliteEngine:
                 try:
                     await connection.execute("BEGIN")
                     scope = await scope_of(connection, await self._store.sources(), audience, filters)
-                    yield SqliteView(self._store, self._keys, scope, self._limits, self._statistics)
+                    yield SqliteView(self._store, self._keys, scope, self._limits, self._statistics, self._codes)
                 finally:
                     await connection.end("COMMIT")
         except DatabaseError as error:
@@ -45,12 +47,15 @@ class SqliteEngine:
 
 
 class SqliteView:
-    def __init__(self, store: Store, keys: Keys, scope: Scope, limits: Limits, statistics: Statistics) -> None:
+    def __init__(
+        self, store: Store, keys: Keys, scope: Scope, limits: Limits, statistics: Statistics, codes: HeldCodes
+    ) -> None:
         self._connection = store.connection
         self._keys = keys
         self._scope = scope
         self._limits = limits
         self._statistics = statistics
+        self._codes = codes
 
     async def lexical(self, query: Query, *, limit: int) -> list[Ranked]:
         if self._scope.is_empty:
@@ -65,8 +70,7 @@ class SqliteView:
     def _nearest(self, connection: Connection, vector: Vector, query: Query, limit: int) -> list[Ranked]:
         self._statistics.check(connection)
         demands = self._words(connection).demands(query)
-        centroids = self._statistics.centroids(connection)
-        found = nearest(connection, vector, self._scope, limit=limit, centroids=centroids)
+        found = nearest(connection, vector, self._scope, limit=limit, held=self._codes)
         near = [one for one in found if demands.allow(one.chunk_key)]
         identities = chunk_ids(connection, [one.chunk_key for one in near])
         cosines = {identities[one.chunk_key]: one.cosine for one in near if one.chunk_key in identities}

@@ -1,4 +1,4 @@
-"""What is known from earlier questions and stays true as long as nothing is written: counts of words, centroids.
+"""What is known from earlier questions and stays true as long as nothing is written: counts of words.
 
 Counts belong to the ranges that an audience sees. What is kept is bounded, and a change of the file empties it.
 """
@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from index.store.driver import Connection
-from index.store.nearest import Centroids
 from index.store.postings import sample
 from index.store.scope import Range
 
@@ -47,7 +46,6 @@ class Statistics:
         self._audiences: dict[Visible, Visible] = {}
         self._counts: OrderedDict[tuple[str, Visible, int], int] = OrderedDict()
         self._samples: OrderedDict[Visible, Sample] = OrderedDict()
-        self._centroids: Centroids | None = None
 
     def check(self, connection: Connection) -> None:
         """Forget everything if the file has changed, by whomever. Inside the read transaction that asks next."""
@@ -57,7 +55,6 @@ class Statistics:
             self._audiences.clear()
             self._counts.clear()
             self._samples.clear()
-            self._centroids = None
             self._state = state
 
     def count(self, expression: str, visible: Visible, at_most: int, ask: Callable[[], int]) -> int:
@@ -80,8 +77,3 @@ class Statistics:
                 self._samples.popitem(last=False)
         self._samples.move_to_end(visible)
         return self._samples[visible]
-
-    def centroids(self, connection: Connection) -> Centroids:
-        if self._centroids is None:
-            self._centroids = Centroids(connection)
-        return self._centroids
