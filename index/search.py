@@ -117,8 +117,13 @@ class Searcher:
 
     async def _asked(self, view: View, number: int, query: Query, vector: Vector | None, mode: Mode) -> Asked:
         limit = self._settings.candidates
-        lexical = [] if mode is Mode.VECTOR else await view.lexical(query, limit=limit)
-        nearest = [] if vector is None else await view.nearest(vector, query, limit=limit)
+        if vector is None or mode is Mode.VECTOR:
+            lexical = [] if mode is Mode.VECTOR else await view.lexical(query, limit=limit)
+            nearest = [] if vector is None else await view.nearest(vector, query, limit=limit)
+        else:
+            lexical, nearest = await asyncio.gather(
+                view.lexical(query, limit=limit), view.nearest(vector, query, limit=limit)
+            )
         return Asked(number, query, route(query.text, self._settings.routes), lexical, nearest)
 
     def _hits(self, page: Sequence[tuple[Placed, StoredChunk]], asked: Sequence[Asked]) -> tuple[Hit, ...]:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from json import dumps
 from typing import TYPE_CHECKING, Final
 
-import aiosqlite
-
 from index.model import Audience, Filters
+from index.store.driver import Connection
 from index.store.store import Source
 
 if TYPE_CHECKING:
@@ -148,9 +147,7 @@ def merged(sources: Sequence[Source]) -> tuple[Range, ...]:
     return tuple(ranges)
 
 
-async def scope_of(
-    connection: aiosqlite.Connection, sources: Sequence[Source], audience: Audience, filters: Filters
-) -> Scope:
+def scope_of(connection: Connection, sources: Sequence[Source], audience: Audience, filters: Filters) -> Scope:
     """Compile the audience and the reader's filters."""
     seen = [
         source
@@ -165,10 +162,11 @@ async def scope_of(
         return Scope(visible, ranges)
     if not predicate:
         inside, bounds = within("source_key << 32", ranges)
-        sums = await connection.execute_fetchall(f"SELECT coalesce(sum(chunks), 0) FROM source WHERE {inside}", bounds)
-        return Scope(visible, ranges, is_narrow=int(next(iter(sums))[0]) <= NARROW)
+        question = f"SELECT coalesce(sum(chunks), 0) FROM source WHERE {inside}"
+        [(chunks,)] = connection.execute(question, bounds).fetchall()
+        return Scope(visible, ranges, is_narrow=int(chunks) <= NARROW)
     inside, bounds = within("chunk.chunk_key", ranges)
-    rows = await connection.execute_fetchall(
+    rows = connection.execute(
         f"SELECT chunk.chunk_key FROM chunk JOIN document USING (document_key) WHERE {inside} AND {predicate} LIMIT ?",
         (*bounds, *values, NARROW + 1),
     )

@@ -5,7 +5,7 @@ only one that checkpoints. Rows, vectors and cursors of one `transaction` stand 
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from json import dumps, loads
 from pathlib import Path
@@ -42,10 +42,25 @@ class Source:
 class Store:
     """An open index file. Its SQL is spread by subject over the modules of this folder, which take the connection."""
 
-    def __init__(self, connection: File, name: str, traces: Traces | None = None) -> None:
+    def __init__(
+        self, connection: File, path: Path, identity: object, further: AsyncExitStack, traces: Traces | None = None
+    ) -> None:
+        """`identity` is that of the file where it is known, and in `further` is what is closed before it is."""
         self.connection = connection
-        self.name = name  # for messages: the file's name, never its path
+        self.name = path.name  # for messages: the file's name, never its path
+        self._path = path
+        self._identity = identity
+        self._further = further
         self._traces = traces  # None: a reader
+
+    async def another(self) -> File:
+        """One more connection to the file, which only reads. Raises `StoreError`, also where it was replaced since."""
+        async with AsyncExitStack() as opened:
+            connection = await opened.enter_async_context(open_file(self._path, is_writer=False))
+            if self._identity is None or _identity(self._path) != self._identity:
+                raise StoreError(f"{self.name}: is another file by now (run it again)")
+            self._further.push_async_exit(opened.pop_all())
+        return connection
 
     async def fingerprint(self) -> Fingerprint | None:
         """What the index was built with; None for one that was never written to."""
@@ -89,8 +104,7 @@ class Store:
 
     async def sources(self) -> list[Source]:
         """All known sources, by key."""
-        async with self.connection.execute(f"SELECT {_SOURCE} FROM source ORDER BY source_key") as rows:
-            return [_source(tuple(row)) async for row in rows]
+        return await self.connection.run(sources)
 
     async def source(self, source: SourceId) -> Source | None:
         async with self.connection.execute(f"SELECT {_SOURCE} FROM source WHERE id = ?", (source,)) as rows:
@@ -195,8 +209,22 @@ class Store:
 _SOURCE: Final = "source_key, id, corpus, label, is_public, is_hidden, position, tried_ms, succeeded_ms, fault"
 
 
+def sources(connection: Connection) -> list[Source]:
+    """As `Store.sources`, where the connection is used anyway."""
+    return [_source(row) for row in connection.execute(f"SELECT {_SOURCE} FROM source ORDER BY source_key")]
+
+
 def _source(row: tuple[Any, ...]) -> Source:
     return Source(row[0], SourceId(row[1]), Corpus(row[2]), row[3], bool(row[4]), bool(row[5]), *row[6:])
+
+
+def _identity(path: Path) -> object:
+    """Of the file that stands there; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 async def _migrate(connection: aiosqlite.Connection, name: str) -> None:
@@ -264,7 +292,9 @@ async def open_store(path: Path, *, is_writer: bool) -> AsyncIterator[Store]:
     """
     _ensure_file(path, is_writer=is_writer)
     with pages.in_use(path):
-        async with open_file(path, is_writer=is_writer) as connection:
+        before = _identity(path)
+        async with open_file(path, is_writer=is_writer) as connection, AsyncExitStack() as further:
+            identity = before if before == _identity(path) else None
             traces = None
             try:
                 if is_writer:
@@ -277,7 +307,7 @@ async def open_store(path: Path, *, is_writer: bool) -> AsyncIterator[Store]:
             except DatabaseError as error:
                 raise StoreError(f"{path.name}: cannot be used: {error} (delete it; it is built again)") from error
             try:
-                yield Store(connection, path.name, traces)
+                yield Store(connection, path, identity, further, traces)
             except DatabaseError as error:
                 if not is_damage(error):
                     raise
