@@ -6,11 +6,10 @@ a score.
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from json import dumps
 from operator import itemgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from index.store.driver import Connection
 from index.store.scope import Range, Scope, within
@@ -25,18 +24,8 @@ SAMPLES: Final = 16
 SAMPLE_WIDTH: Final = 96
 
 
-@dataclass(frozen=True, slots=True)
-class Postings:
-    """Of one token: chunk keys and, for each, how often it stands in the column asked for."""
-
-    title: dict[int, int]
-    body: dict[int, int]
-    keys: dict[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """Of one token: for each column the keys of the chunks that have it, with commas between, once for each posting."""
+class Text(NamedTuple):
+    """A chunk as it is indexed."""
 
     title: str
     body: str
@@ -61,15 +50,26 @@ def frequency(connection: Connection, expression: str, visible: Sequence[Range] 
     return int(rows[0][0])
 
 
-def postings(connection: Connection, token: str, ranges: Sequence[Range] | None) -> Listed:
-    """All postings of a token in these ranges.
+def keyed(connection: Connection, key: str, ranges: Sequence[Range] | None) -> str:
+    """The chunks in these ranges that stand under a key, with commas between, once for each time they do.
 
-    SQLite hands them over as one text a column: a row for each would cost ten times as much.
+    SQLite hands them over as one text: a row for each would cost ten times as much.
     """
     inside, values = within("doc", ranges)
-    columns = ", ".join(f"group_concat(doc) FILTER (WHERE col = '{column}')" for column in ("title", "body", "keys"))
+    rows = list(
+        connection.execute(
+            f"SELECT group_concat(doc) FROM term WHERE term = ? AND col = 'keys' AND {inside}", (key, *values)
+        )
+    )
+    return rows[0][0] or ""
+
+
+def typed(connection: Connection, token: str, ranges: Sequence[Range] | None) -> tuple[str, str]:
+    """The same of a word as typed: those that have it in the title, and in the body."""
+    inside, values = within("doc", ranges)
+    columns = ", ".join(f"group_concat(doc) FILTER (WHERE col = '{column}')" for column in ("title", "body"))
     rows = list(connection.execute(f"SELECT {columns} FROM term WHERE term = ? AND {inside}", (token, *values)))
-    return Listed(*(listed or "" for listed in rows[0]))
+    return rows[0][0] or "", rows[0][1] or ""
 
 
 def having(
@@ -171,13 +171,12 @@ def sample(connection: Connection, visible: Sequence[Range] | None) -> list[str]
     return [row[0] for row in rows]
 
 
-def texts(connection: Connection, chunks: Sequence[int]) -> dict[int, tuple[str, str, str]]:
-    """Title, body and keys of each chunk."""
+def texts(connection: Connection, chunks: Sequence[int]) -> dict[int, Text]:
     rows = connection.execute(
         "SELECT chunk_key, title, body, keys FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))",
         (dumps(chunks),),
     )
-    return {int(key): (title, body, keys) for key, title, body, keys in rows}
+    return {int(row[0]): Text(*row[1:]) for row in rows}
 
 
 def matching(
@@ -217,11 +216,13 @@ def containing(connection: Connection, part: str, visible: Sequence[Range] | Non
 
 
 def sizes(connection: Connection, chunks: Sequence[int]) -> dict[int, int]:
-    """Words of each chunk."""
+    """Words of each chunk. Asked of the index by name: SQLite would go to the rows, which have the texts in them."""
     rows = connection.execute(
-        "SELECT chunk_key, size FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))", (dumps(chunks),)
+        "SELECT chunk_key, size FROM json_each(?) AS asked"
+        " CROSS JOIN chunk INDEXED BY chunk_size ON chunk_key = asked.value",
+        (dumps(chunks),),
     )
-    return {int(key): int(size) for key, size in rows}
+    return dict(rows)
 
 
 def passing(connection: Connection, chunks: Sequence[int], scope: Scope) -> list[int]:

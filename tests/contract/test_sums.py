@@ -8,33 +8,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from index.engines.sqlite.arrays import ArraySums
-from index.engines.sqlite.asked import Demands, Sought
+from index.engines.sqlite.asked import Counts, Demands, Sought
 from index.engines.sqlite.engine import SqliteEngine
 from index.engines.sqlite.statistics import Statistics
 from index.engines.sqlite.sums import Sums
+from index.engines.sqlite.texts import Wanted
 from index.engines.sqlite.words import WordRanking
 from index.model import EVERYTHING, Filters, Query, Term
-from index.store.postings import Listed
+from index.store.postings import Text
 from index.store.scope import Scope
 from index.store.store import Store, open_store
 from index.text.bm25 import Feature
+from index.text.fold import tokens
 from tests.contract.conftest import KEYS, Bench
 from tests.contract.test_common_words import COMMON, TIGHT, page
 
 CHUNKS = 400
 chunk_lists = st.lists(st.integers(1, CHUNKS), max_size=30)
-listed = st.builds(
-    lambda title, body, keys: Listed(*(",".join(map(str, sorted(one))) for one in (title, body, keys))),
-    chunk_lists, chunk_lists, chunk_lists,
-)  # fmt: skip
+listed = st.builds(lambda chunks: ",".join(map(str, sorted(chunks))), chunk_lists)
+columns = st.fixed_dictionaries({"title": listed, "body": listed, "b": listed, "c": listed})
 some_chunks = st.frozensets(st.integers(1, CHUNKS), max_size=200)
 
 
-def ranked(sums: Sums, words: list[dict[str, Listed]], demands: Demands, scope: Scope, further: list[int]) -> object:
+def ranked(sums: Sums, words: list[dict[str, str]], demands: Demands, scope: Scope, further: list[int]) -> object:
     """All that a ranking does with its sums, one after the other."""
     groups = []
     for word in words:
-        counts = {token: sums.counts(one) for token, one in word.items()}
+        times = {name: sums.times(one) for name, one in word.items()}
+        counts = Counts({"a": times["title"]}, {"a": times["body"]}, {"b": times["b"], "c": times["c"]})
         groups.append(
             [Feature(sums.frequency(Sought("a", ("b", "c")), counts)), Feature(sums.present(demands.excluded[0]))]
         )
@@ -54,15 +55,38 @@ def ranked(sums: Sums, words: list[dict[str, Listed]], demands: Demands, scope: 
 
 @settings(max_examples=20, deadline=None)
 @given(
-    st.lists(st.fixed_dictionaries({"a": listed, "b": listed, "c": listed}), min_size=1, max_size=4),
+    st.lists(columns, min_size=1, max_size=4),
     some_chunks, some_chunks, st.lists(st.integers(1, CHUNKS), unique=True, max_size=40), st.integers(0, 2),
 )  # fmt: skip
 def test_arrays_and_dicts_give_the_same_numbers(
-    words: list[dict[str, Listed]], demanded: frozenset[int], excluded: frozenset[int], further: list[int], kind: int
+    words: list[dict[str, str]], demanded: frozenset[int], excluded: frozenset[int], further: list[int], kind: int
 ) -> None:
     scope = (Scope(None, None), Scope(None, ((5, 90), (200, 399))), Scope(None, None, keys=demanded))[kind]
     demands = Demands((), (demanded,) if len(demanded) > 100 else (), (), (excluded,))
     assert ranked(Sums(), words, demands, scope, further) == ranked(ArraySums(), words, demands, scope, further)
+
+
+pieces = st.sampled_from(
+    ["disk", "Disk", "DISKS", "disc", "a", "-", "Łódź", "straße", "\0", "no\0te", "日本", "x" * 40, "x" * 40 + "y",
+     "internationalize", "internationalizes", "internationalized", "\u2028", "naïve"]
+)  # fmt: skip
+written = st.lists(pieces, max_size=12).map(" ".join)
+some_texts = st.dictionaries(st.integers(1, CHUNKS), st.builds(Text, written, written, written), max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(some_texts, st.frozensets(pieces, max_size=9))
+def test_texts_are_counted_the_same_in_arrays_and_as_the_index_would(texts: dict[int, Text], wanted: set[str]) -> None:
+    typed = frozenset(token for text in wanted for token in tokens(text))
+    keys = frozenset(token for text in wanted for token in text.replace("\0", " ").split())
+    plain, fast = (sums.in_texts(texts, Wanted(typed, keys)) for sums in (Sums(), ArraySums()))
+    for column in ("title", "body", "keys"):
+        found = {token: dict(times) for token, times in getattr(fast, column).items()}
+        assert found == {token: dict(times) for token, times in getattr(plain, column).items()}
+        assert set(found) == (keys if column == "keys" else typed)
+    for token in typed:
+        times = {chunk: tokens(text.body).count(token) for chunk, text in texts.items()}
+        assert plain.body[token] == {chunk: count for chunk, count in times.items() if count}
 
 
 async def ranking(store: Store, query: Query, sums: Sums) -> object:

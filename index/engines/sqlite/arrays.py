@@ -1,55 +1,18 @@
 """The sums of a ranking in numpy: the additions of `index.text.bm25` in the same order, for all chunks at once."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy
 from numpy.typing import NDArray
 
-from index.engines.sqlite.asked import EXACT_WEIGHT, Demands, Sought, frequency_of
+from index.engines.sqlite.asked import EXACT_WEIGHT, Counts, Demands, Sought
+from index.engines.sqlite.numbers import Keys, Numbers, each_once, numbers_of, places_of, times_of, union_of
 from index.engines.sqlite.sums import Sums
-from index.store.postings import Listed, Postings
+from index.engines.sqlite.text_arrays import times
+from index.engines.sqlite.texts import Wanted, rows
+from index.store.postings import Text
 from index.store.scope import Scope, inside
 from index.text.bm25 import K1, TITLE_WEIGHT, B, Feature, idf
-
-Keys = NDArray[numpy.int64]
-Floats = NDArray[numpy.float64]
-
-
-class Numbers(Mapping[int, float]):
-    """Keys in order with a number each."""
-
-    __slots__ = ("keys_", "values_")
-
-    def __init__(self, keys: Keys, values: Floats) -> None:
-        self.keys_ = keys
-        self.values_ = values
-
-    def __len__(self) -> int:
-        return len(self.keys_)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.keys_.tolist())
-
-    def __getitem__(self, key: int) -> float:
-        place = int(numpy.searchsorted(self.keys_, key))
-        if place == len(self.keys_) or self.keys_[place] != key:
-            raise KeyError(key)
-        return float(self.values_[place])
-
-    def at(self, keys: Keys) -> Floats:
-        """The numbers of these keys; 0 for one that has none."""
-        places, are_there = _places(self.keys_, keys)
-        found = numpy.zeros(len(keys))
-        found[are_there] = self.values_[places[are_there]]
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    title: Numbers
-    body: Numbers
-    keys: Numbers
 
 
 class ArraySums(Sums):
@@ -57,29 +20,29 @@ class ArraySums(Sums):
         found: Keys = numpy.fromstring(listed, numpy.int64, sep=",")
         return found
 
-    def counts(self, listed: Listed) -> _Counts:
-        return _Counts(*(_counted(self.keys(column)) for column in (listed.title, listed.body, listed.keys)))
+    def times(self, listed: str) -> Numbers:
+        return times_of(self.keys(listed))
 
-    def frequency(self, sought: Sought, counts: Mapping[str, _Counts]) -> Numbers:
-        found = _largest([counts[key].keys for key in sought.keys])
+    def in_texts(self, texts: Mapping[int, Text], wanted: Wanted) -> Counts:
+        title, body, keys = rows(texts)
+        return Counts(times(title, wanted.typed), times(body, wanted.typed), times(keys, wanted.keys))
+
+    def frequency(self, sought: Sought, counts: Counts) -> Numbers:
+        found = _largest([numbers_of(counts.keys[key]) for key in sought.keys])
         if sought.token is None:
             return found
-        as_typed = counts[sought.token]
-        for numbers, weight in ((as_typed.body, EXACT_WEIGHT), (as_typed.title, EXACT_WEIGHT * TITLE_WEIGHT)):
-            if len(numbers):
-                union = numpy.union1d(found.keys_, numbers.keys_)
-                found = Numbers(union, found.at(union) + weight * numbers.at(union))
-        return found
-
-    def frequency_in(self, sought: Sought, counted: Mapping[str, Postings]) -> Numbers:
-        return _numbers(frequency_of(sought, counted))
+        body, title = (numbers_of(column[sought.token]) for column in (counts.body, counts.title))
+        return found.plus(body, EXACT_WEIGHT).plus(title, EXACT_WEIGHT * TITLE_WEIGHT)
 
     def present(self, chunks: Collection[int]) -> Numbers:
-        return _numbers(dict.fromkeys(chunks, 1.0))
+        keys, _ = each_once(_array(chunks))
+        return Numbers(keys, numpy.ones(len(keys)))
 
     def ceilings(self, features: Sequence[Feature], *, chunks: int) -> Numbers:
-        found = [(feature.gain(chunks), _of(feature)) for feature in features if len(feature.frequency)]
-        union = _union([numbers.keys_ for _, numbers in found])
+        found = [
+            (feature.gain(chunks), numbers_of(feature.frequency)) for feature in features if len(feature.frequency)
+        ]
+        union = union_of([numbers.keys_ for _, numbers in found])
         total = numpy.zeros(len(union))
         norm = K1 * (1.0 - B + B * 0.0)
         for gain, numbers in found:
@@ -95,8 +58,8 @@ class ArraySums(Sums):
         return found if kept.all() else Numbers(found.keys_[kept], found.values_[kept])
 
     def raised(self, found: Numbers, chunks: Collection[int], worth: float, new_ones: Demands | None) -> Numbers:
-        keys = numpy.unique(numpy.asarray(chunks, dtype=numpy.int64))
-        places, are_there = _places(found.keys_, keys)
+        keys, _ = each_once(_array(chunks))
+        places, are_there = places_of(found.keys_, keys)
         values = found.values_.copy()
         values[places[are_there]] += worth
         if new_ones is None:
@@ -106,6 +69,9 @@ class ArraySums(Sums):
         union = numpy.concatenate([found.keys_, fresh])
         order = numpy.argsort(union)
         return Numbers(union[order], numpy.concatenate([values, numpy.full(len(fresh), worth)])[order])
+
+    def known(self, found: Numbers) -> Collection[int]:
+        return set(found.keys_.tolist())
 
     def order(self, found: Numbers) -> Sequence[int]:
         order: list[int] = found.keys_[numpy.lexsort((found.keys_, -found.values_))].tolist()
@@ -121,7 +87,7 @@ class ArraySums(Sums):
         has_any = numpy.zeros(len(asked), dtype=bool)
         for feature in features:
             if len(feature.frequency):
-                frequency = _of(feature).at(asked)
+                frequency = numbers_of(feature.frequency).at(asked)
                 total += feature.gain(chunks) * frequency / (frequency + norms)
                 has_any |= frequency != 0
         return dict(zip(asked[has_any].tolist(), total[has_any].tolist(), strict=True))
@@ -136,30 +102,9 @@ class ArraySums(Sums):
         for weight, group in zip(weights, groups, strict=True):
             has_any = numpy.zeros(len(asked), dtype=bool)
             for one in group:
-                has_any |= _places(_of(one).keys_, asked)[1]
+                has_any |= places_of(numbers_of(one.frequency).keys_, asked)[1]
             total += weight * has_any
         return dict(zip(keys, (total / whole).tolist(), strict=True))
-
-
-def _of(feature: Feature) -> Numbers:
-    return feature.frequency if isinstance(feature.frequency, Numbers) else _numbers(feature.frequency)
-
-
-def _numbers(found: Mapping[int, float]) -> Numbers:
-    keys = numpy.fromiter(found.keys(), numpy.int64, len(found))
-    values = numpy.fromiter(found.values(), numpy.float64, len(found))
-    order = numpy.argsort(keys)
-    return Numbers(keys[order], values[order])
-
-
-def _counted(keys: Keys) -> Numbers:
-    found, counts = numpy.unique(keys, return_counts=True)
-    return Numbers(found, counts.astype(numpy.float64))
-
-
-def _union(keys: Sequence[Keys]) -> Keys:
-    found: Keys = numpy.unique(numpy.concatenate(keys)) if keys else numpy.zeros(0, dtype=numpy.int64)
-    return found
 
 
 def _largest(numbers: Sequence[Numbers]) -> Numbers:
@@ -167,7 +112,7 @@ def _largest(numbers: Sequence[Numbers]) -> Numbers:
     held = [one for one in numbers if len(one)]
     if len(held) == 1:
         return held[0]
-    union = _union([one.keys_ for one in held])
+    union = union_of([one.keys_ for one in held])
     values = numpy.zeros(len(union))
     for one in held:
         places = numpy.searchsorted(union, one.keys_)
@@ -175,17 +120,14 @@ def _largest(numbers: Sequence[Numbers]) -> Numbers:
     return Numbers(union, values)
 
 
-def _places(among: Keys, keys: Keys) -> tuple[NDArray[numpy.intp], NDArray[numpy.bool_]]:
-    """Where each key stands, and whether it does."""
-    places = numpy.searchsorted(among, keys)
-    if not len(among):
-        return places, numpy.zeros(len(keys), dtype=bool)
-    clipped = numpy.minimum(places, len(among) - 1)
-    return clipped, among[clipped] == keys
-
-
 def _demanded(keys: Keys, demands: Demands) -> NDArray[numpy.bool_]:
     kept = numpy.ones(len(keys), dtype=bool)
     for chunks, is_wanted in [(one, True) for one in demands.demanded] + [(one, False) for one in demands.excluded]:
         kept &= numpy.isin(keys, numpy.fromiter(chunks, numpy.int64, len(chunks)), invert=not is_wanted)
     return kept
+
+
+def _array(chunks: Collection[int]) -> Keys:
+    if isinstance(chunks, numpy.ndarray):
+        return chunks
+    return numpy.fromiter(chunks, numpy.int64, len(chunks))

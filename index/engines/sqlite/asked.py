@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from index.store.postings import Postings, quoted
+from index.store.postings import quoted
 from index.store.scope import Scope
 from index.text.bm25 import TITLE_WEIGHT
 
@@ -79,16 +79,28 @@ class Task:
     wanted: int
 
 
-def frequency_of(sought: Sought, cache: Mapping[str, Postings]) -> dict[int, float]:
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """For each token asked for, how often it stands in each chunk that has it."""
+
+    title: Mapping[str, Mapping[int, float]]
+    body: Mapping[str, Mapping[int, float]]
+    keys: Mapping[str, Mapping[int, float]]
+
+
+def frequency_of(sought: Sought, counts: Counts) -> dict[int, float]:
     """One frequency for a word in all its forms: judged apart, a rare form of a common word would pass for rare."""
     found: dict[int, float] = {}
     for key in sought.keys:
-        for chunk, count in cache[key].keys.items():
-            found[chunk] = max(found.get(chunk, 0.0), float(count))
+        of_key = counts.keys[key]
+        if not found:
+            found = dict(of_key)
+            continue
+        for chunk, count in of_key.items():
+            if count > found.get(chunk, 0.0):
+                found[chunk] = count
     if sought.token is not None:
-        as_typed = cache[sought.token]
-        for chunk, count in as_typed.body.items():
-            found[chunk] = found.get(chunk, 0.0) + EXACT_WEIGHT * count
-        for chunk, count in as_typed.title.items():
-            found[chunk] = found.get(chunk, 0.0) + EXACT_WEIGHT * TITLE_WEIGHT * count
+        for as_typed, weight in ((counts.body, EXACT_WEIGHT), (counts.title, EXACT_WEIGHT * TITLE_WEIGHT)):
+            for chunk, count in as_typed[sought.token].items():
+                found[chunk] = found.get(chunk, 0.0) + weight * count
     return found

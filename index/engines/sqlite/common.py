@@ -5,7 +5,7 @@ words bring too few candidates, further ones are chunks that have all of the com
 from all parts of the index. docs/scale.md says what that costs and loses.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
@@ -13,12 +13,12 @@ from typing import Final
 from index.engines.sqlite.asked import EXACT_WEIGHT, Sought, Task, Word
 from index.engines.sqlite.statistics import Statistics
 from index.engines.sqlite.sums import Candidates, Sums
+from index.engines.sqlite.texts import Wanted
 from index.store import postings
 from index.store.driver import Connection
-from index.store.postings import MOST_MATCHES, Postings, quoted
+from index.store.postings import MOST_MATCHES, quoted
 from index.store.scope import Scope
 from index.text.bm25 import Feature, saturation
-from index.text.fold import tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,17 @@ class CommonWords:
         if len(chosen) < task.wanted and not self._scope.is_narrow and not task.demands.phrases:
             further = self._conjunctions(unread, task)
             order = sorted(further, key=lambda key: (-further[key], key))
-            fresh = [key for key in order if sums.value(promising, key) is None]
+            known = sums.known(promising)
+            fresh = [key for key in order if key not in known]
             chosen += self._chosen(fresh, refined)
-        found = postings.texts(self._connection, chosen)
-        wanted = {token for word in common for one in word.sought for token in one.tokens}
-        counted = _counted(found, wanted)
+        sought = [one for word in common for one in word.sought]
+        wanted = Wanted(
+            typed=frozenset(one.token for one in sought if one.token is not None),
+            keys=frozenset(key for one in sought for key in one.keys),
+        )
+        counts = sums.in_texts(postings.texts(self._connection, chosen), wanted)
         return [
-            [Feature(sums.frequency_in(one, counted), estimated_chunks=rarity[one]) for one in word.sought]
+            [Feature(sums.frequency(one, counts), estimated_chunks=rarity[one]) for one in word.sought]
             for word in common
         ]
 
@@ -153,28 +157,3 @@ class _Unread:
 
 def _gain(in_chunks: int, chunks: int) -> float:
     return Feature({}, estimated_chunks=in_chunks).gain(chunks)
-
-
-def _counted(texts: Mapping[int, tuple[str, str, str]], wanted: set[str]) -> dict[str, Postings]:
-    """The postings of these tokens in these chunks, from their texts."""
-    found = {token: Postings({}, {}, {}) for token in wanted}
-    by_title = {token: one.title for token, one in found.items()}
-    by_body = {token: one.body for token, one in found.items()}
-    by_keys = {token: one.keys for token, one in found.items()}
-    is_wanted = wanted.__contains__
-    for chunk, (title, body, keys) in texts.items():
-        for counts, said in ((by_title, _tokens(title)), (by_body, _tokens(body)), (by_keys, keys.split())):
-            for token in filter(is_wanted, said):
-                of_token = counts[token]
-                of_token[chunk] = of_token.get(chunk, 0) + 1
-    return found
-
-
-_PLAIN: Final = {
-    code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)
-}  # words of letters that need no folding, with blanks between
-
-
-def _tokens(text: str) -> list[str]:
-    """The same as `tokens`; of English and code, in a third of the time."""
-    return text.translate(_PLAIN).split() if text.isascii() else tokens(text)

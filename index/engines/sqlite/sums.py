@@ -10,16 +10,15 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from index.engines.sqlite.asked import Demands, Sought, frequency_of
-from index.store.postings import Listed, Postings
+from index.engines.sqlite.asked import Counts, Demands, Sought, frequency_of
+from index.engines.sqlite.texts import Wanted, rows, times
+from index.store.postings import Text
 from index.store.scope import Scope
 from index.text import bm25
 from index.text.bm25 import Feature
 
 Candidates = Any
 """Chunks with a number each, in whatever form; others only hand them on."""
-Counts = Any
-"""Of one token, in whatever form."""
 
 
 class Sums:
@@ -27,15 +26,17 @@ class Sums:
         """Numbers with commas between them."""
         return [int(number) for number in listed.split(",")] if listed else []
 
-    def counts(self, listed: Listed) -> Counts:
-        return Postings(*(dict(Counter(self.keys(column))) for column in (listed.title, listed.body, listed.keys)))
+    def times(self, listed: str) -> Mapping[int, float]:
+        """How often each of the numbers stands among those with commas between."""
+        return {int(number): count for number, count in Counter(listed.split(",")).items()} if listed else {}
 
-    def frequency(self, sought: Sought, counts: Mapping[str, Counts]) -> Mapping[int, float]:
+    def in_texts(self, texts: Mapping[int, Text], wanted: Wanted) -> Counts:
+        """Of tokens that were not read, in a few chunks."""
+        title, body, keys = rows(texts)
+        return Counts(times(title, wanted.typed), times(body, wanted.typed), times(keys, wanted.keys))
+
+    def frequency(self, sought: Sought, counts: Counts) -> Mapping[int, float]:
         return frequency_of(sought, counts)
-
-    def frequency_in(self, sought: Sought, counted: Mapping[str, Postings]) -> Mapping[int, float]:
-        """Of a word that was counted in few chunks."""
-        return frequency_of(sought, counted)
 
     def present(self, chunks: Collection[int]) -> Mapping[int, float]:
         """Once in each."""
@@ -61,6 +62,11 @@ class Sums:
     def order(self, found: Candidates) -> Sequence[int]:
         """Highest first; equal ones by key."""
         return sorted(found, key=lambda key: (-found[key], key))
+
+    def known(self, found: Candidates) -> Collection[int]:
+        """Quick to be asked whether a chunk is among the candidates."""
+        known: Collection[int] = found
+        return known
 
     def value(self, found: Candidates, key: int) -> float | None:
         value: float | None = found.get(key)

@@ -4,13 +4,13 @@ Exact while the words of a question stand behind few enough postings. Beyond tha
 into the budget are read whole and bring the candidates; `common` looks at the others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
 from itertools import pairwise
 from typing import Final
 
-from index.engines.sqlite.asked import Demands, Sought, Task, Word
+from index.engines.sqlite.asked import Counts, Demands, Sought, Task, Word
 from index.engines.sqlite.common import LIMITS, CommonWords, Limits
 from index.engines.sqlite.statistics import Statistics
 from index.engines.sqlite.sums import Sums, fastest
@@ -67,11 +67,11 @@ class WordRanking:
         texts = [text for text in dict.fromkeys(term.text for term in plain) if tokens(text)]
         asked = [self._word(text, budget, is_small=is_small) for text in texts]
         read, common = _parted(asked, budget)
-        cache: dict[str, object] = {}
         groups = [[Feature(self._sums.present(found))] for found in demands.demanded]
         reach = self._scope.visible if is_small else self._reach()
         counted = None if reach is self._scope.visible else budget // 2
-        groups += [self._features(word, cache, reach, counted) for word in read]
+        found = _Postings(self._connection, reach, self._sums)
+        groups += [self._features(word, found, counted) for word in read]
         task = Task(demands, chunks, size / max(chunks, 1), limit + _SPARE)
         if common:
             groups += self._common.features(common, read, [one for group in groups for one in group], task)
@@ -144,18 +144,13 @@ class WordRanking:
         found.update((Sought(None, group), None) for group in self._keys.query_groups(text) if group not in seen)
         return tuple(found)
 
-    def _features(
-        self, word: Word, cache: dict[str, object], reach: Sequence[Range] | None, counted: int | None
-    ) -> list[Feature]:
-        """Postings are read in `reach`; `counted`, where that is not all that is visible: how far the word was."""
+    def _features(self, word: Word, found: "_Postings", counted: int | None) -> list[Feature]:
+        """`counted`, where postings are not read in all that is visible: how far the word was."""
         if word.frequency == 0:
             return self._features_of_part(word.text)
-        for token in dict.fromkeys(token for one in word.sought for token in one.tokens):
-            if token not in cache:
-                cache[token] = self._sums.counts(postings.postings(self._connection, token, reach))
         return [
             Feature(
-                self._sums.frequency(one, cache),
+                self._sums.frequency(one, found.of(one)),
                 estimated_chunks=None if counted is None else self._frequency(one.expression, counted),
             )
             for one in word.sought
@@ -196,6 +191,28 @@ class WordRanking:
         identities = chunk_ids(self._connection, kept)
         best = sorted(identities, key=lambda key: (-scored[key], identities[key]))[:limit]
         return [(key, Ranked(identities[key], rank, scored[key])) for rank, key in enumerate(best, start=1)]
+
+
+class _Postings:
+    """Of the words of one ranking, inside some ranges; each token is read once."""
+
+    def __init__(self, connection: Connection, reach: Sequence[Range] | None, sums: Sums) -> None:
+        self._connection = connection
+        self._reach = reach
+        self._sums = sums
+        self._title: dict[str, Mapping[int, float]] = {}
+        self._body: dict[str, Mapping[int, float]] = {}
+        self._keys: dict[str, Mapping[int, float]] = {}
+
+    def of(self, sought: Sought) -> Counts:
+        for key in sought.keys:
+            if key not in self._keys:
+                self._keys[key] = self._sums.times(postings.keyed(self._connection, key, self._reach))
+        token = sought.token
+        if token is not None and token not in self._body:
+            columns = postings.typed(self._connection, token, self._reach)
+            self._title[token], self._body[token] = map(self._sums.times, columns)
+        return Counts(self._title, self._body, self._keys)
 
 
 def _parted(asked: Sequence[Word], budget: int) -> tuple[list[Word], list[Word]]:
