@@ -25,11 +25,12 @@ SAMPLE_WIDTH: Final = 96
 
 
 class Text(NamedTuple):
-    """A chunk as it is indexed."""
+    """A chunk as it is indexed, and how many words it has."""
 
     title: str
     body: str
     keys: str
+    size: int
 
 
 def totals(connection: Connection, visible: Sequence[Range] | None) -> tuple[int, int]:
@@ -173,7 +174,7 @@ def sample(connection: Connection, visible: Sequence[Range] | None) -> list[str]
 
 def texts(connection: Connection, chunks: Sequence[int]) -> dict[int, Text]:
     rows = connection.execute(
-        "SELECT chunk_key, title, body, keys FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))",
+        "SELECT chunk_key, title, body, keys, size FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))",
         (dumps(chunks),),
     )
     return {int(row[0]): Text(*row[1:]) for row in rows}
@@ -189,7 +190,7 @@ def matching(
 ) -> frozenset[int]:
     """Visible chunks whose title or body has the words of `phrase` in a row, the last one maybe longer."""
     inside, values = within("rowid", visible)
-    expression = f"{{title body}} : {quoted(phrase)}{'*' if is_prefix else ''}"
+    expression = f"{in_text(phrase)}{'*' if is_prefix else ''}"
     rows = connection.execute(
         f"SELECT rowid FROM words WHERE words MATCH ? AND {inside} LIMIT ?", (expression, *values, limit)
     )
@@ -234,6 +235,11 @@ def passing(connection: Connection, chunks: Sequence[int], scope: Scope) -> list
         f"SELECT asked.value FROM json_each(?) AS asked WHERE {condition} ORDER BY asked.key", (dumps(chunks), *values)
     )
     return [int(row[0]) for row in rows]
+
+
+def in_text(phrase: str) -> str:
+    """As FTS5 asks for words in a row, as they were typed."""
+    return f"{{title body}} : {quoted(phrase)}"
 
 
 def quoted(text: str) -> str:

@@ -1,6 +1,6 @@
 """What is asked of the index in words: words with what stands for each, and what a hit must and must not have."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -59,6 +59,9 @@ class Demands:
 
     def allow(self, key: int) -> bool:
         return all(key in found for found in self.demanded) and not any(key in found for found in self.excluded)
+
+    def sieve(self, keys: Sequence[int]) -> Sequence[int]:
+        return [key for key in keys if self.allow(key)] if self.demanded or self.excluded else keys
 
     def allowed(self, scored: dict[int, float], scope: Scope) -> dict[int, float]:
         """Those of the chunks that may be shown, as far as that is known without asking the predicate of the scope."""

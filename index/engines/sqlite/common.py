@@ -11,6 +11,7 @@ from math import ceil
 from typing import Final
 
 from index.engines.sqlite.asked import EXACT_WEIGHT, Sought, Task, Word
+from index.engines.sqlite.sizes import Sizes
 from index.engines.sqlite.statistics import Statistics
 from index.engines.sqlite.sums import Candidates, Sums
 from index.engines.sqlite.texts import Wanted
@@ -46,13 +47,20 @@ class CommonWords:
     """Of one ranking, inside its read transaction."""
 
     def __init__(
-        self, connection: Connection, scope: Scope, limits: Limits, statistics: Statistics, sums: Sums
+        self,
+        connection: Connection,
+        scope: Scope,
+        limits: Limits,
+        statistics: Statistics,
+        sums: Sums,
+        sizes: Sizes,
     ) -> None:
         self._connection = connection
         self._scope = scope
         self._limits = limits
         self._statistics = statistics
         self._sums = sums
+        self._sizes = sizes
 
     def features(
         self, common: Sequence[Word], read: Sequence[Word], features: Sequence[Feature], task: Task
@@ -82,7 +90,9 @@ class CommonWords:
             typed=frozenset(one.token for one in sought if one.token is not None),
             keys=frozenset(key for one in sought for key in one.keys),
         )
-        counts = sums.in_texts(postings.texts(self._connection, chosen), wanted)
+        texts = postings.texts(self._connection, chosen)
+        self._sizes.learn({chunk: text.size for chunk, text in texts.items()})
+        counts = sums.in_texts(texts, wanted)
         return [
             [Feature(sums.frequency(one, counts), estimated_chunks=rarity[one]) for one in word.sought]
             for word in common
@@ -104,7 +114,11 @@ class CommonWords:
         tenth, which moves its weight by a thirtieth.
         """
         sample = self._statistics.sample(self._connection, self._scope.visible)
-        return {one: max(1, round(sample.having_any(one.keys) * chunks / max(1, sample.chunks))) for one in sought}
+        having = sample.having_any([one.keys for one in sought])
+        return {
+            one: max(1, round(number * chunks / max(1, sample.chunks)))
+            for one, number in zip(sought, having, strict=True)
+        }
 
     def _with_common(self, promising: Candidates, unread: Sequence["_Unread"], base: str, task: Task) -> Candidates:
         """Candidates by what they have of the words that were read, and by which common words they have.
@@ -130,15 +144,12 @@ class CommonWords:
             expression = f"({' AND '.join(one.expression for one in unread[:number])}){task.demands.without}"
             worth = sum(one.worth for one in unread[:number])
             for stretch in spread:
-                keys = self._sums.keys(
-                    postings.having(self._connection, expression, stretch, limit=each, filters=self._scope)
-                )
-                for key in map(int, keys):
-                    if task.demands.allow(key):
-                        found.setdefault(key, worth)
+                listed = postings.having(self._connection, expression, stretch, limit=each, filters=self._scope)
+                for key in task.demands.sieve([int(number) for number in listed.split(",")] if listed else []):
+                    found.setdefault(key, worth)
             if len(found) >= self._limits.refined:
                 break
-        sizes = postings.sizes(self._connection, list(found))
+        sizes = self._sizes.of(list(found))
         return {key: worth * saturation(2.0, sizes.get(key, 0), task.mean_size) for key, worth in found.items()}
 
 

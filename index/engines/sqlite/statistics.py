@@ -4,7 +4,9 @@ Counts belong to the ranges that an audience sees. What is kept is bounded, and 
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import reduce
+from operator import or_
 from typing import Final
 
 from index.store.driver import Connection
@@ -14,7 +16,9 @@ from index.store.scope import Range
 _MOST_COUNTS: Final = 8_192
 _MOST_AUDIENCES: Final = 256
 _MOST_SAMPLES: Final = 4
-"""The words of one sample take some 5 MB."""
+"""The words of one sample take some 2 MB, and what was looked for in it as much."""
+_MOST_KEYS: Final = 1_000
+_FEW_KEYS: Final = 10
 
 Visible = tuple[Range, ...] | None
 
@@ -24,18 +28,26 @@ class Sample:
 
     def __init__(self, keys: Sequence[str]) -> None:
         self.chunks = len(keys)
-        self._chunks_of: dict[str, int] = {}  # a bit for each chunk
-        for number, listed in enumerate(keys):
-            bit = 1 << number
-            for key in set(listed.split()):
-                self._chunks_of[key] = self._chunks_of.get(key, 0) | bit
+        self._keys = [f" {listed} " for listed in keys]
+        self._found: dict[str, int] = {}  # of each key asked for a byte for each chunk, 1 in those that have it
 
-    def having_any(self, keys: Sequence[str]) -> int:
-        """In how many of the chunks any of the keys stands."""
-        found = 0
-        for key in keys:
-            found |= self._chunks_of.get(key, 0)
-        return found.bit_count()
+    def having_any(self, groups: Collection[Collection[str]]) -> list[int]:
+        """In how many of the chunks any of the keys stands, for each group of keys."""
+        if len(self._found) > _MOST_KEYS:
+            self._found.clear()
+        self._look_for({key for keys in groups for key in keys if key not in self._found})
+        return [reduce(or_, (self._found[key] for key in keys), 0).bit_count() for keys in groups]
+
+    def _look_for(self, wanted: set[str]) -> None:
+        """A text of many keys falls into them as quickly as ten of them are looked for."""
+        if len(wanted) <= _FEW_KEYS:
+            for key in wanted:
+                there = f" {key} "
+                self._found[key] = int.from_bytes(there in listed for listed in self._keys)
+            return
+        have = [wanted.intersection(listed.split()) for listed in self._keys]
+        for key in wanted:
+            self._found[key] = int.from_bytes(key in held for held in have)
 
 
 class Statistics:

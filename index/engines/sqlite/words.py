@@ -4,7 +4,7 @@ Exact while the words of a question stand behind few enough postings. Beyond tha
 into the budget are read whole and bring the candidates; `common` looks at the others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
 from itertools import pairwise
@@ -12,12 +12,13 @@ from typing import Final
 
 from index.engines.sqlite.asked import Counts, Demands, Sought, Task, Word
 from index.engines.sqlite.common import LIMITS, CommonWords, Limits
+from index.engines.sqlite.sizes import Sizes
 from index.engines.sqlite.statistics import Statistics
 from index.engines.sqlite.sums import Sums, fastest
 from index.model import Query, Ranked
 from index.store import postings
 from index.store.driver import Connection
-from index.store.postings import ALL_MATCHES, MOST_MATCHES, quoted
+from index.store.postings import ALL_MATCHES, MOST_MATCHES, in_text, quoted
 from index.store.reading import chunk_ids
 from index.store.scope import Range, Scope
 from index.text.bm25 import PART_WEIGHT, Feature
@@ -54,7 +55,8 @@ class WordRanking:
         self._limits = limits
         self._statistics = statistics or Statistics()
         self._sums = sums or fastest()
-        self._common = CommonWords(connection, scope, limits, self._statistics, self._sums)
+        self._sizes = Sizes(connection)
+        self._common = CommonWords(connection, scope, limits, self._statistics, self._sums, self._sizes)
 
     def ranked(self, query: Query, *, limit: int) -> list[Ranked]:
         """Best first."""
@@ -103,10 +105,16 @@ class WordRanking:
     def _of_pairs(self, asked: Sequence[Word]) -> list[Feature]:
         """A feature for each two neighbours of the question that are neighbours in a chunk, as typed."""
         return [
-            Feature(self._sums.present(self._matching(f"{one.text} {other.text}")), PAIR_WEIGHT)
+            Feature(self._sums.present(self._side_by_side(f"{one.text} {other.text}")), PAIR_WEIGHT)
             for one, other in pairwise(asked)
             if 0 < min(one.frequency, other.frequency) <= PAIRED_POSTINGS
         ]
+
+    def _side_by_side(self, phrase: str) -> Collection[int]:
+        if not tokens(phrase):
+            return ()
+        expression = in_text(phrase)
+        return self._sums.keys(postings.having(self._connection, expression, self._scope.visible, limit=MOST_MATCHES))
 
     def _word(self, text: str, budget: int, *, is_small: bool) -> Word:
         """Counts no further than needed to know that a word is common.
@@ -179,8 +187,7 @@ class WordRanking:
         start, step = 0, max(500, 4 * task.wanted)
         while start < len(order):
             block = postings.passing(self._connection, order[start : start + step], self._scope)
-            sizes = postings.sizes(self._connection, block)
-            scored |= sums.scores(features, block, sizes, chunks=task.chunks, mean=task.mean_size)
+            scored |= sums.scores(features, block, self._sizes.of(block), chunks=task.chunks, mean=task.mean_size)
             start += step
             step *= 4
             if len(scored) >= task.wanted and start < len(order):
