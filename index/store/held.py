@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from index.store.codes import STATE
 from index.store.driver import Connection
-from index.store.signs import BLOCK_BITS, Codes, Frame
+from index.store.estimates import Codes
+from index.store.signs import BLOCK_BITS, Frame
 
 if TYPE_CHECKING:
     import numpy

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final
 from index.errors import StoreError
 from index.model import Vector
 from index.store.driver import Connection
+from index.store.estimates import Estimates
 from index.store.held import Coded, HeldCodes
 from index.store.postings import passing
 from index.store.scope import MOST_KEYS, Range, Scope
-from index.store.signs import BLOCK_BITS, Estimates
+from index.store.signs import BLOCK_BITS
 from index.store.vectors import cosine, quantise
 
 if TYPE_CHECKING:

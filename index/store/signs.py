@@ -11,12 +11,10 @@ expects. Measured, it is as good as a dense rotation, and takes 10 us a vector; 
 machine and ten times as long on a busy one, where the threads of BLAS wait for each other.
 
 The question is kept to four bits a component, as planes of signs with weights 8, 4, 2 and 1, so that <b, w> is a matter
-of XOR and of counting bits. The heaviest plane alone gives a rough estimate in a quarter of the time; it says where the
-others are looked at. Measured where the ten nearest of a million stand: all are among the first 9,600 roughly, 99 in a
-hundred among the first 500 by all planes, and no nearer the front with the question in floats.
+of XOR and of counting bits.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import shake_256
@@ -27,10 +25,7 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    Floats = NDArray[numpy.float32]
-    Numbers = NDArray[numpy.int64]
     Words = NDArray[numpy.uint64]
-    Rows = slice | Numbers
 
 BLOCK_BITS: Final = 8
 """Chunk keys that differ in so many last bits alone have their codes in one block."""
@@ -39,12 +34,6 @@ ROUNDS: Final = 3
 PLANES: Final = 4
 CLIP_DEVIATIONS: Final = 2.8
 """The largest component of a question that its planes tell apart: measured, 2 to 3.2 make no difference to speak of."""
-ROUGHLY: Final = 16
-"""For each code that is wanted so many are chosen roughly."""
-PIECE: Final = 16_384
-"""Codes that are counted at once: few enough for a plane of them to stay in the processor's cache."""
-LONG: Final = 1_024
-"""From so many on, neighbouring codes are counted where they stand; fewer are collected from all places first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,93 +110,6 @@ class Question:
     dimension: int
 
 
-class Codes:
-    """All codes of an index in memory, by chunk: 64 bytes each at 384 dimensions. They are never changed."""
-
-    def __init__(self, chunks: "Numbers", planes: "list[Words]", lengths: "Floats", factors: "Floats") -> None:
-        """`planes` has the first words of all codes, then the second ones, and so on."""
-        self.chunks = chunks
-        self.planes = planes
-        self.lengths = lengths
-        self.factors = factors
-
-    def spans(self, ranges: Sequence[tuple[int, int]] | None) -> list[tuple[int, int]]:
-        """The codes of chunks in these ranges, which are in order: from where to before where."""
-        import numpy
-
-        if ranges is None:
-            return [(0, len(self.chunks))]
-        if not ranges:
-            return []
-        bounds = numpy.array(ranges, numpy.int64)
-        first = numpy.searchsorted(self.chunks, bounds[:, 0], side="left")
-        past = numpy.searchsorted(self.chunks, bounds[:, 1], side="right")
-        held = first < past
-        return list(zip(first[held].tolist(), past[held].tolist(), strict=True))
-
-
-class Estimates:
-    """How far codes are from a question, as far as they tell: squared, less what is the same for all of them."""
-
-    def __init__(self, codes: Codes, question: Question, spans: Sequence[tuple[int, int]]) -> None:
-        self._codes = codes
-        self._question = question
-        self._pieces = list(_pieces(spans))
-        self._rough = [self._estimated(rows, question.planes[:1], question.mean) for rows in self._pieces]
-        self.count = sum(past - first for first, past in spans)
-
-    def nearest(self, wanted: int) -> "Numbers":
-        """Keys of the chunks that have the nearest `wanted` codes, in order; a few more where some are equally near."""
-        import numpy
-
-        rows = self._chosen_roughly(wanted * ROUGHLY)
-        if wanted < len(rows):
-            asked = self._question
-            parts = [rows[first : first + PIECE] for first in range(0, len(rows), PIECE)]
-            estimates = numpy.concatenate([self._estimated(part, asked.planes, asked.step) for part in parts])
-            rows = rows[estimates <= numpy.partition(estimates, wanted - 1)[wanted - 1]]
-        return numpy.unique(self._codes.chunks[rows])
-
-    def _chosen_roughly(self, wanted: int) -> "Numbers":
-        """Places among all codes."""
-        import numpy
-
-        bound = numpy.float32(numpy.inf)
-        if wanted < self.count:
-            bound = numpy.partition(numpy.concatenate(self._rough), wanted - 1)[wanted - 1]
-        chosen = [
-            _places(rows, numpy.flatnonzero(rough <= bound))
-            for rows, rough in zip(self._pieces, self._rough, strict=True)
-        ]
-        return numpy.concatenate(chosen) if chosen else numpy.zeros(0, numpy.int64)
-
-    def _estimated(self, rows: "Rows", planes: "Sequence[Words]", value: float) -> "Floats":
-        """By these planes, of which the lightest is worth `value`."""
-        import numpy
-
-        codes = self._codes
-        lengths = codes.lengths[rows]
-        words = [plane[rows] for plane in codes.planes]
-        differing = numpy.zeros(len(lengths), numpy.float32)
-        scratch = numpy.empty(len(lengths), numpy.uint64)
-        counts = numpy.empty(len(lengths), numpy.uint8)
-        counted = numpy.empty(len(lengths), numpy.uint16)
-        for number, plane in enumerate(planes, start=1):
-            counted[:] = 0
-            for word, asked in zip(words, plane, strict=True):
-                numpy.bitwise_xor(word, asked, out=scratch)
-                numpy.bitwise_count(scratch, out=counts)
-                numpy.add(counted, counts, out=counted)
-            differing += counted * numpy.float32(2 ** (len(planes) - number))
-        # Of a plane, <b, w> is what agrees less what differs; its weights add up to this:
-        weights = 2 ** len(planes) - 1
-        differing *= numpy.float32(4 * value)
-        differing -= numpy.float32(2 * value * weights * self._question.dimension)
-        differing *= codes.factors[rows]
-        differing += lengths
-        return differing
-
-
 @cache
 def _rounds(dimension: int) -> "list[tuple[NDArray[numpy.intp], NDArray[numpy.int32]]]":
     """Of each round of the rotation the places and the signs."""
@@ -249,27 +151,3 @@ def _packed(signs: "NDArray[numpy.bool_]") -> "Words":
 
     packed = numpy.ascontiguousarray(numpy.packbits(signs.T, axis=1, bitorder="little"))
     return packed.view("<u8").astype(numpy.uint64, copy=False)
-
-
-def _pieces(spans: Iterable[tuple[int, int]]) -> "Iterator[Rows]":
-    """All places of the spans: long ones as they are, short ones together."""
-    import numpy
-
-    short: list[tuple[int, int]] = []
-    for first, past in spans:
-        if past - first < LONG:
-            short.append((first, past))
-        else:
-            for at in range(first, past, PIECE):
-                yield slice(at, min(at + PIECE, past))
-    if short:
-        bounds = numpy.array(short, numpy.int64)
-        sizes = bounds[:, 1] - bounds[:, 0]
-        before = numpy.cumsum(sizes) - sizes
-        places = numpy.repeat(bounds[:, 0] - before, sizes) + numpy.arange(sizes.sum())
-        for at in range(0, len(places), PIECE):
-            yield places[at : at + PIECE]
-
-
-def _places(rows: "Rows", chosen: "Numbers") -> "Numbers":
-    return chosen + rows.start if isinstance(rows, slice) else rows[chosen]

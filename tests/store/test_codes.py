@@ -9,11 +9,12 @@ import pytest
 
 from index.errors import StoreError
 from index.model import Kind, SourceId, Vector
-from index.store import codes, nearest, signs, vectors
+from index.store import codes, estimates, nearest, vectors
 from index.store.driver import Connection, connector
+from index.store.estimates import Codes, Estimates
 from index.store.held import HeldCodes
 from index.store.scope import Scope, source_range
-from index.store.signs import Codes, Estimates, Frame
+from index.store.signs import Frame
 from index.store.store import Store, open_store
 
 COUNT, DIMENSION = 3_000, 72
@@ -48,8 +49,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "CANDIDATES", 150)
     monkeypatch.setattr(nearest, "EXACT_UP_TO", 300)
     monkeypatch.setattr(nearest, "MOST_ROWS", 700)
-    monkeypatch.setattr(signs, "PIECE", 512)
-    monkeypatch.setattr(signs, "LONG", 100)
+    monkeypatch.setattr(estimates, "PIECE", 512)
+    monkeypatch.setattr(estimates, "LONG", 100)
 
 
 async def begin(store: Store) -> None:
@@ -134,11 +135,11 @@ def test_most_of_the_nearest_have_the_nearest_codes() -> None:
     table = Codes(numpy.arange(COUNT), planes, records["length"].copy(), records["factor"].copy())
     found = 0
     for question in made(3, 20):
-        estimates = Estimates(table, frame.question(scaled(question).tobytes()), table.spans(None))
-        best = set(estimates.nearest(100).tolist())
+        likely = Estimates(table, frame.question(scaled(question).tobytes()), table.spans(None))
+        best = set(likely.nearest(100).tolist())
         assert 100 <= len(best) <= 110
         found += len(best & set(exactly(made(2), question)))
-        assert set(estimates.nearest(COUNT).tolist()) == set(range(COUNT))
+        assert set(likely.nearest(COUNT).tolist()) == set(range(COUNT))
     assert found / 200 >= 0.95
 
 
