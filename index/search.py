@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from index.embed.base import Embedder, Refusal, Role
 from index.engines.base import Engine, View
 from index.errors import EmbedderError
 from index.model import EVERYTHING, Answer, Audience, ChunkId, Filters, Hit, Query, Vector
@@ -23,6 +23,9 @@ from index.text.query import parse_many
 from index.text.routing import route
 from index.text.snippet import best_message, snippet
 from index.text.words import Keys
+
+if TYPE_CHECKING:
+    from index.embed.base import Embedder
 
 __all__ = ["Mode", "SearchSettings", "Searcher"]
 
@@ -42,7 +45,7 @@ class Searcher:
         self,
         engine: Engine,
         keys: Keys,
-        embedder: Embedder | None,
+        embedder: "Embedder | None",
         settings: SearchSettings,
         *,
         scrub: Callable[[str], str] | None = None,
@@ -107,6 +110,8 @@ class Searcher:
     async def _embed(self, queries: Sequence[Query], notes: list[str]) -> list[Vector | None]:
         if self._embedder is None:
             return [None] * len(queries)
+        from index.embed.base import Refusal, Role
+
         texts = [query.text if self._scrub is None else self._scrub(query.text) for query in queries]
         try:
             results = await self._embedder.embed(texts, Role.QUERY)

@@ -12,16 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from index.embed.base import Embedder, EmbedderIdentity, EmbedSettings, Kind
-from index.embed.base import Progress as ModelProgress
-from index.embed.floors import floor_of
 from index.engines.base import Catalogue
 from index.errors import ConfigError, EmbedderError, ReindexNeededError
 from index.model import NO_EMBEDDER, Corpus, Fingerprint, SourceId
 from index.search import Searcher, SearchSettings
 from index.store.schema import STEPS
 from index.store.store import open_store
-from index.store.vectors import DRIFTED
 from index.text.words import WORDS_VERSION, Keys
 from sources.config.model import Config
 from sources.config.routes import routes
@@ -33,13 +29,19 @@ from sources.redact import redact
 if TYPE_CHECKING:
     import httpx
 
+    from index.embed.base import Embedder, EmbedderIdentity, EmbedSettings
+    from index.embed.base import Progress as ModelProgress
     from ingest.refresh import Progress, Worker
     from ingest.report import Report
 
 
 @asynccontextmanager
-async def embedder_of(settings: EmbedSettings, progress: ModelProgress | None = None) -> AsyncIterator[Embedder | None]:
+async def embedder_of(
+    settings: "EmbedSettings", progress: "ModelProgress | None" = None
+) -> "AsyncIterator[Embedder | None]":
     """Opened and closed with what it needs; None when vectors are not wanted. Loads nothing before the first text."""
+    from index.embed.base import Kind
+
     if settings.kind is Kind.OFF:
         yield None
         return
@@ -57,7 +59,7 @@ async def embedder_of(settings: EmbedSettings, progress: ModelProgress | None = 
         yield embedder
 
 
-def fingerprint(config: Config, identity: EmbedderIdentity | None) -> Fingerprint:
+def fingerprint(config: Config, identity: "EmbedderIdentity | None") -> Fingerprint:
     """What an index must have been built with to be written to under this configuration."""
     from ingest.forge.documents import CHUNKER_VERSION
     from ingest.scrub import SCRUB_VERSION
@@ -104,7 +106,7 @@ async def open_index(config: Config, credentials: Credentials, *, is_lexical: bo
         _check_words(config, stored)
         notes: list[str] = []
         embedder = None
-        if not is_lexical:
+        if not is_lexical and config.embed.kind != "off":
             try:
                 embedder = await opened.enter_async_context(embedder_of(embed_settings(config, credentials)))
             except EmbedderError as error:
@@ -127,19 +129,26 @@ def _check_words(config: Config, stored: Fingerprint | None) -> None:
         raise ReindexNeededError("reindex needed: other languages or rules of words (run `sources refresh --full`)")
 
 
-async def _other_model(catalogue: Catalogue, identity: EmbedderIdentity, stored: Fingerprint | None) -> str | None:
+async def _other_model(catalogue: Catalogue, identity: "EmbedderIdentity", stored: Fingerprint | None) -> str | None:
     """Vectors of two models never meet in one ranking."""
     if stored is None or stored.embedder == NO_EMBEDDER:
         return "the index holds no vectors yet"
     if not stored.embeds_like(identity.name, identity.dimension, identity.query_prefix, identity.document_prefix):
         return f"the index holds vectors of {stored.embedder}, not of {identity.name} (run `sources refresh --full`)"
+    from index.store.vectors import DRIFTED
+
     if await catalogue.fact(DRIFTED):
         return f"{identity.name} answers otherwise than when the index was built (run `sources refresh --full`)"
     return None
 
 
-def search_settings(config: Config, embedder: Embedder | None) -> SearchSettings:
+def search_settings(config: Config, embedder: "Embedder | None") -> SearchSettings:
     search = config.search
+    floor = search.floor
+    if floor is None and embedder is not None:
+        from index.embed.floors import floor_of
+
+        floor = floor_of(embedder.identity.name)
     return SearchSettings(
         candidates=search.candidates,
         vector_weight={
@@ -147,7 +156,7 @@ def search_settings(config: Config, embedder: Embedder | None) -> SearchSettings
             Corpus.FORGE: search.vector_weight.forge,
             Corpus.NOTES: search.vector_weight.notes,
         },
-        floor=search.floor if search.floor is not None else floor_of(embedder.identity.name if embedder else None),
+        floor=floor,
         routes=routes(search.route),
     )
 
@@ -159,7 +168,7 @@ async def run_refresh(
     only: Sequence[str] = (),
     is_full: bool = False,
     progress: "Progress | None" = None,
-    model_progress: ModelProgress | None = None,
+    model_progress: "ModelProgress | None" = None,
 ) -> "Report":
     """One refresh under the write lock. An embedder that cannot be had leaves vectors pending and is reported."""
     from ingest.lock import write_lock

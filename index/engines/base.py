@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from index.model import (
     Audience,
@@ -17,8 +17,10 @@ from index.model import (
     Vector,
 )
 from index.store.reading import Candidate, StoredChunk
-from index.store.rooms import RoomRecord
 from index.store.store import Source
+
+if TYPE_CHECKING:
+    from index.store.rooms import RoomRecord
 
 
 class View(Protocol):
@@ -66,7 +68,7 @@ class Catalogue(Protocol):
     async def sources(self) -> list[Source]:
         """All known sources, by key; those of a cluster without their cursors."""
 
-    async def room(self, room: RoomId) -> RoomRecord | None:
+    async def room(self, room: RoomId) -> "RoomRecord | None":
         """What was decided about a room, and who may see it."""
 
     async def first_ms(self, source: SourceId) -> int | None:

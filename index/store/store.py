@@ -1,7 +1,8 @@
 """The index file: opening it, its fingerprint, its sources and cursors, and the one transaction that writes.
 
 A reader opens the file read-only and sees the last committed state. The writer brings the schema up to date and is the
-only one that checkpoints. Rows, vectors and cursors of one `transaction` stand or fall together.
+only one that checkpoints. Rows, vectors and cursors of one `transaction` stand or fall together. What only a writer
+needs is imported when something is written.
 """
 
 from collections.abc import AsyncIterator
@@ -9,16 +10,18 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from json import dumps, loads
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import aiosqlite
 
 from index.errors import ReindexNeededError, StoreError
 from index.model import NO_EMBEDDER, Corpus, Cursor, Fingerprint, SourceId, corpus_of
-from index.store import codes, erase, forges, fulltext, outgoing, pages
+from index.store import pages
 from index.store.driver import Connection, DatabaseError, File, is_damage, open_file
-from index.store.erase import Traces, Wiped
 from index.store.schema import STEPS
+
+if TYPE_CHECKING:
+    from index.store.erase import Traces, Wiped
 
 MEANS_OF_REPAIR: Final = "run `sources refresh --full`"
 
@@ -43,7 +46,7 @@ class Store:
     """An open index file. Its SQL is spread by subject over the modules of this folder, which take the connection."""
 
     def __init__(
-        self, connection: File, path: Path, identity: object, further: AsyncExitStack, traces: Traces | None = None
+        self, connection: File, path: Path, identity: object, further: AsyncExitStack, traces: "Traces | None" = None
     ) -> None:
         """`identity` is that of the file where it is known, and in `further` is what is closed before it is."""
         self.connection = connection
@@ -146,6 +149,8 @@ class Store:
 
     async def forget(self, source: SourceId) -> None:
         """Drop the record of a source whose documents are gone. Inside a transaction."""
+        from index.store import forges
+
         await forges.forget(self.connection, source)
         await self.connection.execute(
             "DELETE FROM file_state WHERE source_key = (SELECT source_key FROM source WHERE id = ?)", (source,)
@@ -155,6 +160,8 @@ class Store:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
         """Everything inside is written, or nothing of it. A driver's error becomes a `StoreError`."""
+        from index.store import codes, erase, fulltext
+
         try:
             await self.connection.execute("BEGIN IMMEDIATE")
         except DatabaseError as error:
@@ -193,11 +200,15 @@ class Store:
 
     async def ease_deleting(self) -> None:
         """Inside a transaction, now and then between two documents: makes the deletion of very many cheaper."""
+        from index.store import erase
+
         if self._traces is not None:
             await erase.ease(self.connection, self._traces)
 
-    async def wipe(self) -> Wiped:
+    async def wipe(self) -> "Wiped":
         """Make it true that deleted text is in no byte of the file. Not inside a transaction."""
+        from index.store import erase
+
         if self._traces is None:
             raise AssertionError("a reader has nothing to wipe")
         try:
@@ -298,6 +309,8 @@ async def open_store(path: Path, *, is_writer: bool) -> AsyncIterator[Store]:
             traces = None
             try:
                 if is_writer:
+                    from index.store import erase, outgoing
+
                     await _migrate(connection, path.name)
                     traces = await erase.watch(connection, path)
                     await outgoing.watch(connection)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from typing import Final
 
@@ -11,19 +12,26 @@ _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-_RUN: Final = re.compile(f"[{_UNSPACED}]+")
 _COMPOUND: Final = re.compile(r"(?<![\w-])[^\W_]+(?:[-_][^\W_]+){1,3}(?![\w-])")
 _DIVIDER: Final = re.compile("[-_]")
 _LONGEST_COMPOUND: Final = 40
 
 
+@cache
+def _run() -> re.Pattern[str]:
+    """Made when the first text comes that is not all ASCII: it takes longer than all else of a search's patterns."""
+    return re.compile(f"[{_UNSPACED}]+")
+
+
 def is_unspaced(word: str) -> bool:
-    return not word.isascii() and _RUN.search(word) is not None
+    return not word.isascii() and _run().search(word) is not None
 
 
 def pairs(word: str) -> Iterator[str]:
     """Each two neighbouring letters of the unspaced runs of a word; the letter itself where it stands alone."""
-    for run in _RUN.findall(word):
+    if word.isascii():
+        return
+    for run in _run().findall(word):
         if len(run) == 1:
             yield run
         for left, right in pairwise(run):
@@ -32,7 +40,7 @@ def pairs(word: str) -> Iterator[str]:
 
 def spaced(word: str) -> list[str]:
     """What is left of a word beside its unspaced runs."""
-    return [rest for rest in _RUN.split(word) if rest]
+    return [rest for rest in _run().split(word) if rest]
 
 
 def parts(word: str) -> list[str]:

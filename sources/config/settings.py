@@ -8,21 +8,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from index.embed.base import Api, EmbedSettings, Kind
 from index.errors import CredentialError
 from sources.config.model import Config, Refresh
 from sources.config.source_tables import Forge, Notes, Repo, Validate
 from sources.credentials import Credentials
 
 if TYPE_CHECKING:
+    from index.embed.base import EmbedSettings
     from ingest.forge.documents import Rules
     from ingest.forge.notes import NotesSettings
     from ingest.forge.repository import RepoSettings
     from ingest.forge.validation import Validation
 
 
-def embed_settings(config: Config, credentials: Credentials) -> EmbedSettings:
+def embed_settings(config: Config, credentials: Credentials) -> "EmbedSettings":
     """The key is read from its file at each request and kept nowhere."""
+    from index.embed.base import Api, EmbedSettings, Kind
+
     embed = config.embed
     return EmbedSettings(
         kind=Kind(embed.kind),

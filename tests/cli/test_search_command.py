@@ -14,6 +14,11 @@ from tests.cli.conftest import Community
 
 ROOT = Path(__file__).parents[2]
 NEVER = ("nio", "numpy", "onnxruntime", "rich", "structlog", "httpx", "yaml", "markdown_it", "simplemma", "msgspec")
+UNUSED = (
+    "index.embed.base", "index.store.codes", "index.store.erase", "index.store.forges", "index.store.fulltext",
+    "index.store.held", "index.store.nearest", "index.store.outgoing", "index.store.rooms", "index.store.vectors",
+)  # fmt: skip
+"""Ours, small, and together as dear as the ranking."""
 
 
 def test_a_hit_is_cited_so_that_get_can_read_it(indexed: Community) -> None:
@@ -85,7 +90,7 @@ def run(community: Community, code: str) -> str:
 
 
 def test_a_search_by_words_loads_nothing_heavy(indexed: Community) -> None:
-    assert run(indexed, f"print(code, sorted(set({NEVER!r}) & set(sys.modules)))") == "0 []"
+    assert run(indexed, f"print(code, sorted(set({NEVER + UNUSED!r}) & set(sys.modules)))") == "0 []"
 
 
 def test_a_search_writes_nothing(indexed: Community) -> None:

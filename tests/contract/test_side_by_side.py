@@ -146,10 +146,10 @@ async def test_while_somebody_writes_both_rankings_are_of_one_state(tmp_path: Pa
                 await exchange(writing, page(str(number - PAGES)), page(str(number), f"tape {number}"))
                 number += 1
 
-        replacing = asyncio.create_task(replace())
+        replacing = asyncio.create_task(replace())  # on a thread of its own, at its own speed
         states = set[frozenset[ChunkId]]()
         try:
-            for _ in range(40):
+            while len(states) < 8:  # and as many questions as that takes
                 async with engine.view(EVERYTHING, Filters()) as view:
                     near, said = await asyncio.gather(by_vectors(view), by_words(view))
                     candidates = await view.candidates(sorted(near))
@@ -159,7 +159,6 @@ async def test_while_somebody_writes_both_rankings_are_of_one_state(tmp_path: Pa
         finally:
             is_done = True
             await replacing
-        assert len(states) > 5
 
 
 async def test_a_file_in_the_place_of_another_is_not_taken_for_it(tmp_path: Path) -> None:

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from index.errors import StoreError
 from index.model import ChunkId, EventId, Fingerprint, RoomId, SourceId
-from index.store import reading, rooms
+from index.store import reading
 from index.store.driver import DatabaseError
 from index.store.reading import StoredChunk
-from index.store.rooms import RoomRecord
 from index.store.store import Source, Store
+
+if TYPE_CHECKING:
+    from index.store.rooms import RoomRecord
 
 
 class SqliteCatalogue:
@@ -29,7 +32,9 @@ class SqliteCatalogue:
     async def sources(self) -> list[Source]:
         return await self._store.sources()
 
-    async def room(self, room: RoomId) -> RoomRecord | None:
+    async def room(self, room: RoomId) -> "RoomRecord | None":
+        from index.store import rooms  # a search has no use for it
+
         return await rooms.room(self._store.connection, room)
 
     async def first_ms(self, source: SourceId) -> int | None:

@@ -1,8 +1,13 @@
-"""The embedded engine: the SQLite file itself. `words` ranks by words, `index.store.nearest` by meaning."""
+"""The embedded engine: the SQLite file itself. `words` ranks by words, `index.store.nearest` by meaning.
+
+What is needed for vectors alone is imported when they are asked for.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from index.engines.sqlite.beside import Beside
 from index.engines.sqlite.common import LIMITS, Limits
@@ -10,14 +15,14 @@ from index.engines.sqlite.statistics import Statistics
 from index.engines.sqlite.words import WordRanking
 from index.errors import EngineError
 from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
-from index.store import vectors
 from index.store.driver import Connection, DatabaseError
-from index.store.held import HeldCodes
-from index.store.nearest import nearest
 from index.store.reading import Candidate, StoredChunk, candidates, chunk_ids, chunks_by_id
 from index.store.scope import Scope, scope_of
 from index.store.store import Store, sources
 from index.text.words import Keys
+
+if TYPE_CHECKING:
+    from index.store.held import HeldCodes
 
 
 class SqliteEngine:
@@ -28,9 +33,14 @@ class SqliteEngine:
         self.keys = keys
         self.limits = limits
         self.statistics = Statistics()  # of the first connection
-        self.codes = HeldCodes()
         self.beside = Beside(store)
         self._lock = asyncio.Lock()  # a connection has one transaction
+
+    @cached_property
+    def codes(self) -> "HeldCodes":
+        from index.store.held import HeldCodes
+
+        return HeldCodes()
 
     @asynccontextmanager
     async def view(self, audience: Audience, filters: Filters) -> AsyncIterator["SqliteView"]:
@@ -76,6 +86,8 @@ class SqliteView:
         return await self._engine.beside.run(lambda bare: self._nearest(bare, vector, query, limit))
 
     def _nearest(self, connection: Connection, vector: Vector, query: Query, limit: int) -> list[Ranked]:
+        from index.store.nearest import nearest
+
         demands = self._words(connection).demands(query)
         found = nearest(connection, vector, self._scope, limit=limit, held=self._engine.codes)
         near = [one for one in found if demands.allow(one.chunk_key)]
@@ -88,6 +100,8 @@ class SqliteView:
         return WordRanking(connection, self._engine.keys, self._scope, self._engine.limits, statistics)
 
     async def notes(self) -> list[str]:
+        from index.store import vectors
+
         waiting = await vectors.pending_count(self._connection, self._scope.visible)
         return [f"{waiting:,} passages wait for a vector and are found by words alone"] if waiting else []
 
