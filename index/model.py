@@ -109,6 +109,7 @@ class Document:
     has_link: bool = False
     payload: Payload = field(default_factory=dict)
     faults: tuple[str, ...] = ()  # fields of front matter that were left out, and why: "tags: expected a list"
+    may_grow: bool = False  # its text is likely to change soon, which then costs less; nothing else depends on it
 
 
 def chunk_id(document: DocumentId, anchor: str) -> ChunkId:

@@ -71,7 +71,17 @@ def _put(
         else:
             _move(connection, known[0], item.chunk)
     _insert(connection, source_key, document_key, document, fresh)
+    if document.may_grow:
+        _mark_growing(connection, [item.chunk.id for item in indexed])
     return Written(len(fresh), changed, len(gone))
+
+
+def _mark_growing(connection: Connection, chunks: Sequence[ChunkId]) -> None:
+    """Those of the chunks that the full-text indexes are yet to take in: what did not change stays where it is."""
+    connection.execute(
+        f"UPDATE unindexed SET may_grow = 1 WHERE chunk_key IN (SELECT chunk_key FROM chunk WHERE id IN {_THESE})",
+        (dumps(chunks),),
+    )
 
 
 def _stored(connection: Connection, document_key: int) -> dict[ChunkId, tuple[int, bytes]]:

@@ -5,7 +5,8 @@ words that tell pages of a full-text index apart (`separators`), copies in the u
 and older pages in the write-ahead log, until a checkpoint truncates it, which a reader amid a question prevents.
 
 Deleting securely looks up each term of a chunk in each segment, which costs up to half a second in a large index. From
-some number of chunks on it is cheaper to delete plainly and to write the full-text indexes anew in the wipe.
+some number of chunks on it is cheaper to delete plainly and to write the full-text indexes anew in the wipe. The tier
+of young chunks (`fulltext`) is always deleted from plainly, and written anew by the wipe if it was.
 
 The first transaction of a run records that a wipe is owed, and only a wipe that went through takes that back. A run
 that did not begin with the debt of another knows what it deleted and which pages it wrote, from memory alone, and looks
@@ -65,14 +66,15 @@ class Traces:
         self.page_bytes = page_bytes
         self.is_owed = is_owed = debt != NOTHING
         self.is_bulk = debt == A_REWRITE
-        self.deleted = 0  # chunks, since the last wipe
+        self.deleted = 0  # chunks that were taken out of the large tiers, since the last wipe
+        self.is_young_stale = is_owed  # something was taken out of the small ones, or may have been
         self._texts: list[str] | None = None if is_owed else []
         self._chars = 0
         self._pages: set[int] | None = None if is_owed else set()
 
     @property
     def texts(self) -> list[str] | None:
-        """Of deleted chunks; None: any may have been."""
+        """Of deleted chunks of the large tiers; None: any may have been."""
         return self._texts
 
     @property
@@ -80,8 +82,11 @@ class Traces:
         """Pages; None: any may have been."""
         return self._pages
 
-    def forget_text(self, *columns: str) -> int:
+    def forget_text(self, is_young: int, *columns: str) -> int:
         """Called by a trigger for each chunk that goes or changes."""
+        if is_young:
+            self.is_young_stale = True
+            return 0
         self.deleted += 1
         if self._texts is not None:
             self._texts.append("\n".join(columns))
@@ -98,17 +103,16 @@ class Traces:
                 self._pages = None
 
     def settle(self) -> None:
-        self.is_owed = self.is_bulk = False
+        self.is_owed = self.is_bulk = self.is_young_stale = False
         self.deleted = self._chars = 0
         self._texts, self._pages = [], set()
 
 
-_TRIGGERS: Final = (
-    "CREATE TEMP TRIGGER forget_deleted AFTER DELETE ON main.chunk BEGIN"
-    " SELECT forget_text(old.title, old.body, old.keys); END",
-    "CREATE TEMP TRIGGER forget_changed AFTER UPDATE OF title, body, keys ON main.chunk"
-    " WHEN new.title <> old.title OR new.body <> old.body OR new.keys <> old.keys BEGIN"
-    " SELECT forget_text(old.title, old.body, old.keys); END",
+_FORGET: Final = "SELECT forget_text(old.chunk_key IN (SELECT chunk_key FROM young), old.title, old.body, old.keys)"
+_TRIGGERS: Final = (  # before: afterwards nobody knows which tier it was in
+    f"CREATE TEMP TRIGGER forget_deleted BEFORE DELETE ON main.chunk BEGIN {_FORGET}; END",
+    "CREATE TEMP TRIGGER forget_changed BEFORE UPDATE OF title, body, keys ON main.chunk"
+    f" WHEN new.title <> old.title OR new.body <> old.body OR new.keys <> old.keys BEGIN {_FORGET}; END",
 )
 
 
@@ -117,7 +121,7 @@ async def watch(connection: aiosqlite.Connection, file: Path) -> Traces:
     rows = list(await connection.execute_fetchall("SELECT value FROM meta WHERE name = ?", (DEBT,)))
     page = list(await connection.execute_fetchall("PRAGMA page_size"))
     traces = Traces(file, int(page[0][0]), str(rows[0][0]) if rows else A_LOOK)
-    await connection.create_function("forget_text", 3, traces.forget_text)
+    await connection.create_function("forget_text", 4, traces.forget_text)
     for trigger in _TRIGGERS:
         await connection.execute(trigger)
     await connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -147,11 +151,13 @@ async def ease(connection: aiosqlite.Connection, traces: Traces) -> None:
 async def _clean_indexes(connection: File, traces: Traces) -> int:
     """Inside a transaction."""
     if not traces.is_bulk:
+        if traces.is_young_stale:
+            await fulltext.renew_young(connection)
         return await separators.mend(connection, traces.texts)
     await fulltext.delete_securely(connection, is_wanted=True)
     await fulltext.rewrite(connection)
     await owe(connection, A_LOOK)
-    return len(fulltext.TABLES)
+    return len(fulltext.SETTLED)
 
 
 async def keep_short(connection: aiosqlite.Connection, traces: Traces) -> None:

@@ -294,7 +294,10 @@ async def put_windows(connection: aiosqlite.Connection, room_key: int, windows: 
     )
 
 
-async def resize_window(connection: aiosqlite.Connection, room_key: int, window: EventId, size_bytes: int) -> None:
-    await connection.execute(
-        "UPDATE chat_window SET size_bytes = ? WHERE room_key = ? AND id = ?", (size_bytes, room_key, window)
+async def resize_window(connection: aiosqlite.Connection, room_key: int, window: EventId, size_bytes: int) -> bool:
+    """Returns whether the window is still open."""
+    rows = await connection.execute_fetchall(
+        "UPDATE chat_window SET size_bytes = ? WHERE room_key = ? AND id = ? RETURNING is_open",
+        (size_bytes, room_key, window),
     )
+    return any(bool(row[0]) for row in rows)

@@ -1,11 +1,12 @@
 """Postings of the lexical index: which chunks hold a word or a phrase, and how often.
 
 Everything is asked for inside a set of key ranges, the audience's, so that a hidden room moves neither a frequency nor
-a score.
+a score. Each index has two tiers (`fulltext`), and a chunk is in one of them: both are asked, and what they say
+together is what a single index would say.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 from json import dumps
 from operator import itemgetter
@@ -22,6 +23,8 @@ ALL_MATCHES: Final = -1
 MOST_RANGES: Final = 4_000
 SAMPLES: Final = 16
 SAMPLE_WIDTH: Final = 96
+_IS_ANY_YOUNG: Final = "EXISTS (SELECT 1 FROM young)"
+"""Decided once for a statement: without it, FTS5 would open an empty index for nothing."""
 
 
 class Text(NamedTuple):
@@ -46,8 +49,13 @@ def totals(connection: Connection, visible: Sequence[Range] | None) -> tuple[int
 
 def frequency(connection: Connection, expression: str, visible: Sequence[Range] | None, *, at_most: int) -> int:
     """In how many visible chunks an FTS5 expression stands; counts no further than `at_most`."""
-    chosen, values = _matches(expression, visible)
-    rows = list(connection.execute(f"SELECT count(*) FROM (SELECT 1 {chosen} LIMIT ?)", (*values, at_most)))
+    (settled, young), values = _matches(expression, visible)
+    rows = list(
+        connection.execute(
+            f"SELECT count(*) FROM (SELECT 1 {settled} UNION ALL SELECT 1 {young} LIMIT ?)",
+            (*values, *values, at_most),
+        )
+    )
     return int(rows[0][0])
 
 
@@ -57,20 +65,27 @@ def keyed(connection: Connection, key: str, ranges: Sequence[Range] | None) -> s
     SQLite hands them over as one text: a row for each would cost ten times as much.
     """
     inside, values = within("doc", ranges)
-    rows = list(
-        connection.execute(
-            f"SELECT group_concat(doc) FROM term WHERE term = ? AND col = 'keys' AND {inside}", (key, *values)
-        )
+    return _listed(
+        _of_tiers(connection, "group_concat(doc)", f"term = ? AND col = 'keys' AND {inside}", key, *values)[0]
     )
-    return rows[0][0] or ""
 
 
 def typed(connection: Connection, token: str, ranges: Sequence[Range] | None) -> tuple[str, str]:
     """The same of a word as typed: those that have it in the title, and in the body."""
     inside, values = within("doc", ranges)
     columns = ", ".join(f"group_concat(doc) FILTER (WHERE col = '{column}')" for column in ("title", "body"))
-    rows = list(connection.execute(f"SELECT {columns} FROM term WHERE term = ? AND {inside}", (token, *values)))
-    return rows[0][0] or "", rows[0][1] or ""
+    title, body = _of_tiers(connection, columns, f"term = ? AND {inside}", token, *values)
+    return _listed(title), _listed(body)
+
+
+def _of_tiers(connection: Connection, columns: str, condition: str, *values: object) -> list[tuple[str | None, ...]]:
+    """For each column, which is an aggregate over postings, what each tier gives."""
+    rows = connection.execute(
+        f"SELECT {columns} FROM term WHERE {condition} UNION ALL"
+        f" SELECT {columns} FROM young_term WHERE {condition} AND {_IS_ANY_YOUNG}",
+        values * 2,
+    )
+    return list(zip(*rows, strict=True))
 
 
 def having(
@@ -82,29 +97,44 @@ def having(
     filters: Scope | None = None,
 ) -> str:
     """Chunks in these ranges that an FTS5 expression matches, with commas between; of `filters` the predicate holds."""
-    chosen, values = _matches(expression, ranges)
-    passing, further = ("TRUE", []) if filters is None else filters.filtered("words.rowid")
-    rows = list(
-        connection.execute(
-            f"SELECT group_concat(key) FROM (SELECT words.rowid AS key {chosen} AND {passing} LIMIT ?)",
-            (*values, *further, limit),
-        )
+    tiers, values = _matches(expression, ranges)
+    passing, further = ("TRUE", []) if filters is None else filters.filtered("w.rowid")
+    rows = connection.execute(
+        " UNION ALL ".join(
+            f"SELECT group_concat(key) FROM (SELECT w.rowid AS key {chosen} AND {passing} LIMIT ?)" for chosen in tiers
+        ),
+        (*values, *further, limit) * 2,
     )
-    return rows[0][0] or ""
+    listed = _listed([row[0] for row in rows])
+    if limit < 0 or listed.count(",") < limit:
+        return listed
+    return ",".join(map(str, sorted(map(int, listed.split(",")))[:limit]))
 
 
-def _matches(expression: str, ranges: Sequence[Range] | None) -> tuple[str, list[object]]:
-    """FROM and WHERE that find rows of `words`. FTS5 goes straight to a range only if it is given one at a time."""
+def _listed(tiers: Sequence[str | None]) -> str:
+    """What the tiers list, as one list."""
+    return ",".join(filter(None, tiers))
+
+
+def _matches(expression: str, ranges: Sequence[Range] | None) -> tuple[tuple[str, str], list[object]]:
+    """FROM and WHERE that find rows `w` of each tier of `words`, with the values for one.
+
+    FTS5 goes straight to a range only if it is given one at a time.
+    """
+    values: list[object] = [expression]
     if ranges is None:
-        return "FROM words WHERE words MATCH ?", [expression]
-    if len(ranges) <= MOST_RANGES:
-        return (
-            "FROM json_each(?) AS r CROSS JOIN words ON words MATCH ?"
-            " AND words.rowid BETWEEN r.value ->> 0 AND r.value ->> 1",
-            [dumps(ranges), expression],
+        chosen = "FROM {words} AS w WHERE {words} MATCH ?"
+    elif len(ranges) <= MOST_RANGES:
+        chosen = (
+            "FROM json_each(?) AS r CROSS JOIN {words} AS w ON {words} MATCH ?"
+            " AND w.rowid BETWEEN r.value ->> 0 AND r.value ->> 1"
         )
-    inside, values = within("+words.rowid", ranges)  # the sign keeps FTS5 from being asked for each key
-    return f"FROM words WHERE words MATCH ? AND {inside}", [expression, *values]
+        values = [dumps(ranges), expression]
+    else:
+        inside, bounds = within("+w.rowid", ranges)  # the sign keeps FTS5 from being asked for each key
+        chosen = f"FROM {{words}} AS w WHERE {{words}} MATCH ? AND {inside}"
+        values += bounds
+    return (chosen.format(words="words"), f"{chosen.format(words='young_words')} AND {_IS_ANY_YOUNG}"), values
 
 
 def stretches(connection: Connection, visible: Sequence[Range] | None, *, wanted: int) -> list[tuple[Range, ...]]:
@@ -192,9 +222,11 @@ def matching(
     inside, values = within("rowid", visible)
     expression = f"{in_text(phrase)}{'*' if is_prefix else ''}"
     rows = connection.execute(
-        f"SELECT rowid FROM words WHERE words MATCH ? AND {inside} LIMIT ?", (expression, *values, limit)
+        f"SELECT * FROM (SELECT rowid FROM words WHERE words MATCH ? AND {inside} LIMIT ?) UNION ALL SELECT * FROM"
+        f" (SELECT rowid FROM young_words WHERE young_words MATCH ? AND {inside} AND {_IS_ANY_YOUNG} LIMIT ?)",
+        (expression, *values, limit) * 2,
     )
-    return frozenset(int(row[0]) for row in rows)
+    return frozenset(_first([int(row[0]) for row in rows], limit))
 
 
 def containing(connection: Connection, part: str, visible: Sequence[Range] | None, *, limit: int) -> frozenset[int]:
@@ -205,15 +237,26 @@ def containing(connection: Connection, part: str, visible: Sequence[Range] | Non
     grams = {part[at : at + 3] for at in range(len(part) - 2)}
     if not grams:
         return frozenset()
-    inside, values = within("grams.rowid", visible)
+    inside, values = within("g.rowid", visible)
     expression = " AND ".join(quoted(gram) for gram in sorted(grams))
     rows = connection.execute(
-        "SELECT grams.rowid, chunk.title, chunk.body FROM grams JOIN chunk ON chunk_key = grams.rowid"
-        f" WHERE grams MATCH ? AND {inside} LIMIT ?",
-        (expression, *values, limit),
+        " UNION ALL ".join(
+            f"SELECT * FROM (SELECT g.rowid, chunk.title, chunk.body FROM {table} AS g"
+            f" JOIN chunk ON chunk_key = g.rowid WHERE {table} MATCH ? AND {inside} AND {condition} LIMIT ?)"
+            for table, condition in (("grams", "TRUE"), ("young_grams", _IS_ANY_YOUNG))
+        ),
+        (expression, *values, limit) * 2,
     )
+    texts_of = {int(key): (title, body) for key, title, body in rows}
     wanted = fold(part)
-    return frozenset(int(key) for key, title, body in rows if wanted in fold(title) or wanted in fold(body))
+    return frozenset(
+        key for key in _first(texts_of, limit) if wanted in fold(texts_of[key][0]) or wanted in fold(texts_of[key][1])
+    )
+
+
+def _first(keys: Collection[int], limit: int) -> Collection[int]:
+    """As many as a single index would have given: those with the lowest keys."""
+    return keys if limit < 0 or len(keys) <= limit else sorted(keys)[:limit]
 
 
 def sizes(connection: Connection, chunks: Sequence[int]) -> dict[int, int]:

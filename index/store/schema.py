@@ -6,8 +6,9 @@ Each step and the record of it share a transaction; a file that a newer program 
 or audience is a comparison of numbers, in the full-text index as well. The id that the outside sees is `chunk.id`.
 
 Text stands in `chunk` alone; `words` and `grams` index it (external content, kept in step by triggers and `fulltext`)
-and `term` is a view of the postings. Vectors stand in one plain table by chunk, the master copy; `code` holds the codes
-made of them (`codes`, `signs`), a row for each 256 chunk keys. Triggers say which rows are to be made anew.
+and `term` is a view of the postings; for the few chunks that `young` names it is `young_words`, `young_grams` and
+`young_term`. Vectors stand in one plain table by chunk, the master copy; `code` holds the codes made of them (`codes`,
+`signs`), a row for each 256 chunk keys. Triggers say which rows are to be made anew.
 
 Chat has its own half (step 2): `room` and what is around it say what may be read and how far it was read, `ledger` what
 each message says now, `chat_window` which messages stand together in one document.
@@ -347,6 +348,64 @@ STEPS: Final[tuple[str, ...]] = (
             WHERE old.chunk_key >> 8 NOT IN (SELECT block FROM uncoded);
         INSERT INTO uncoded(block) SELECT new.chunk_key >> 8
             WHERE new.chunk_key >> 8 NOT IN (SELECT block FROM uncoded);
+    END;
+    """,
+    """
+    -- Chunks that may grow, such as the last window of a room, are in full-text indexes of their own, with `fulltext`:
+    -- to take a text out of a large index without a trace costs more than all else that a new message does. They are
+    -- never deleted from securely: a wipe writes them anew. A file of before has none until something grows.
+    ALTER TABLE unindexed ADD COLUMN may_grow INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE young(
+        chunk_key INTEGER PRIMARY KEY,
+        turn INTEGER NOT NULL                    -- higher: written later
+    );
+    CREATE VIEW young_chunk AS SELECT chunk_key, title, body, keys FROM young CROSS JOIN chunk USING (chunk_key);
+    CREATE VIRTUAL TABLE young_words USING fts5(
+        title, body, keys, content=young_chunk, content_rowid=chunk_key, tokenize='unicode61 remove_diacritics 2'
+    );
+    CREATE VIRTUAL TABLE young_term USING fts5vocab(young_words, instance);
+    CREATE VIRTUAL TABLE young_grams USING fts5(
+        title, body, content=young_chunk, content_rowid=chunk_key, detail=none, columnsize=0,
+        tokenize='trigram remove_diacritics 1'
+    );
+    DROP TRIGGER chunk_delete;
+    CREATE TRIGGER chunk_delete AFTER DELETE ON chunk BEGIN
+        INSERT INTO words(words, rowid, title, body, keys)
+            SELECT 'delete', old.chunk_key, old.title, old.body, old.keys
+            WHERE old.chunk_key NOT IN (SELECT chunk_key FROM unindexed)
+            AND old.chunk_key NOT IN (SELECT chunk_key FROM young);
+        INSERT INTO grams(grams, rowid, title, body)
+            SELECT 'delete', old.chunk_key, old.title, old.body
+            WHERE old.chunk_key NOT IN (SELECT chunk_key FROM unindexed)
+            AND old.chunk_key NOT IN (SELECT chunk_key FROM young);
+        INSERT INTO young_words(young_words, rowid, title, body, keys)
+            SELECT 'delete', old.chunk_key, old.title, old.body, old.keys
+            WHERE old.chunk_key IN (SELECT chunk_key FROM young);
+        INSERT INTO young_grams(young_grams, rowid, title, body)
+            SELECT 'delete', old.chunk_key, old.title, old.body
+            WHERE old.chunk_key IN (SELECT chunk_key FROM young);
+        DELETE FROM young WHERE chunk_key = old.chunk_key;
+        DELETE FROM unindexed WHERE chunk_key = old.chunk_key;
+        UPDATE source SET chunks = chunks - 1, words = words - old.size WHERE source_key = old.chunk_key >> 32;
+    END;
+    DROP TRIGGER chunk_update;
+    CREATE TRIGGER chunk_update AFTER UPDATE OF title, body, keys ON chunk
+    WHEN (new.title <> old.title OR new.body <> old.body OR new.keys <> old.keys)
+    AND old.chunk_key NOT IN (SELECT chunk_key FROM unindexed) BEGIN
+        INSERT INTO words(words, rowid, title, body, keys)
+            SELECT 'delete', old.chunk_key, old.title, old.body, old.keys
+            WHERE old.chunk_key NOT IN (SELECT chunk_key FROM young);
+        INSERT INTO grams(grams, rowid, title, body)
+            SELECT 'delete', old.chunk_key, old.title, old.body
+            WHERE old.chunk_key NOT IN (SELECT chunk_key FROM young);
+        INSERT INTO young_words(young_words, rowid, title, body, keys)
+            SELECT 'delete', old.chunk_key, old.title, old.body, old.keys
+            WHERE old.chunk_key IN (SELECT chunk_key FROM young);
+        INSERT INTO young_grams(young_grams, rowid, title, body)
+            SELECT 'delete', old.chunk_key, old.title, old.body
+            WHERE old.chunk_key IN (SELECT chunk_key FROM young);
+        DELETE FROM young WHERE chunk_key = old.chunk_key;
+        INSERT INTO unindexed(chunk_key) VALUES (old.chunk_key);
     END;
     """,
 )

@@ -6,7 +6,8 @@ it does nothing to an index of one segment, otherwise writes all of it anew, and
 
 Here only what is stale is mended: a separator of which the page's first term is no continuation becomes that term. That
 keeps the one rule of the table (greater than every term before the page, not greater than the first on it), which
-FTS5's own integrity check holds it to. Where a page is not as expected, both indexes are written anew after all.
+FTS5's own integrity check holds it to. Where a page is not as expected, both indexes are written anew after all. The
+tiers of young chunks are, whenever something was deleted from them, so there is nothing to mend there.
 
 Format: comments at the head of fts5_index.c, versions 4 and 5 (the latter: with secure deletes).
 """
@@ -17,7 +18,7 @@ from json import dumps
 from typing import Final
 
 from index.store.driver import Connection, File
-from index.store.fulltext import TABLES, rewrite
+from index.store.fulltext import SETTLED, rewrite
 
 _VERSIONS: Final = frozenset({4, 5})
 _SEGMENT_BITS: Final = 37  # a page's id is the segment's, shifted, plus the page's number
@@ -33,7 +34,7 @@ async def mend(connection: File, texts: Sequence[str] | None) -> int:
     """
     if texts is not None and not texts:
         return 0
-    mended = await connection.run(lambda bare: [_mend(bare, table, texts) for table in TABLES])
+    mended = await connection.run(lambda bare: [_mend(bare, table, texts) for table in SETTLED])
     if None in mended:
         await rewrite(connection)
     return sum(1 if one is None else one for one in mended)

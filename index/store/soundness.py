@@ -161,6 +161,13 @@ CHECKS: Final = (
     ),
     Check("vector_of_other_length", "vectors of another dimension", _REFRESH, _MISSHAPEN, _pend(_MISSHAPEN)),
     Check(
+        "young_without_chunk",
+        "chunks that are gone and stand in the list of those that may grow",
+        _REPAIR,
+        "SELECT chunk_key FROM young WHERE chunk_key NOT IN (SELECT chunk_key FROM chunk)",
+        ("DELETE FROM young WHERE chunk_key NOT IN (SELECT chunk_key FROM chunk)",),
+    ),
+    Check(
         "sender_without_chunk",
         "senders of chunks that are gone",
         _REPAIR,
@@ -305,7 +312,7 @@ CHECKS: Final = (
 
 async def faults(connection: File) -> list[Fault]:
     """Everything that is wrong, in the order of the checks. Inside a transaction, which may be undone."""
-    found = [fault for table in fulltext.TABLES if (fault := await _full_text(connection, table)) is not None]
+    found = [fault for name in fulltext.INDEXES if (fault := await _full_text(connection, name)) is not None]
     for check in CHECKS:
         rows = list(await connection.execute_fetchall(f"SELECT count(*) FROM ({check.question})"))
         if rows[0][0]:
@@ -317,11 +324,11 @@ async def faults(connection: File) -> list[Fault]:
     return found
 
 
-async def _full_text(connection: aiosqlite.Connection, table: str) -> Fault | None:
-    if await fulltext.is_in_step(connection, table):
+async def _full_text(connection: aiosqlite.Connection, name: str) -> Fault | None:
+    if await fulltext.is_in_step(connection, name):
         return None
-    what = "the full-text index is not what the texts say" if table == "words" else "the index of parts of words is not"
-    return Fault(table, what, 1, _REPAIR, is_derived=True)
+    what = "the full-text index is not what the texts say" if name == "words" else "the index of parts of words is not"
+    return Fault(name, what, 1, _REPAIR, is_derived=True)
 
 
 async def repair(connection: File, found: Sequence[Fault]) -> None:
@@ -330,7 +337,7 @@ async def repair(connection: File, found: Sequence[Fault]) -> None:
     The full-text indexes come first: rows that go are taken out of them, which needs sound ones.
     """
     names = {fault.check for fault in found}
-    if not names.isdisjoint(fulltext.TABLES):
+    if not names.isdisjoint(fulltext.INDEXES):
         await fulltext.rewrite(connection)
     for check in CHECKS:
         if check.name in names:

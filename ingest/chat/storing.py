@@ -8,7 +8,7 @@ server's order whatever came first.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from index.errors import StoreError
@@ -111,9 +111,9 @@ async def render(batch: Batch, shelf: Shelf, key: int, window: EventId) -> None:
         await batch.remove([window_id(shelf.room, window)])
         await ledger.resize_window(connection, key, window, 0)
     else:
-        await batch.put(document)
         size_bytes = len(document.chunks[0].text.encode()) + 1
-        await ledger.resize_window(connection, key, window, size_bytes)
+        is_open = await ledger.resize_window(connection, key, window, size_bytes)
+        await batch.put(replace(document, may_grow=is_open))
 
 
 async def _place(

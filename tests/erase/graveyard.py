@@ -8,11 +8,11 @@ import random
 from array import array
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from index.model import Chunk, Corpus, Document, DocumentId, Kind, SourceId, Vector, chunk_id
-from index.store import documents, vectors
+from index.store import documents, fulltext, vectors
 from index.store.separators import varint
 from index.store.signs import BLOCK_BITS
 from index.store.store import Store, open_store
@@ -28,10 +28,11 @@ RECORD = 1 + 4 + 4 + SIGNS
 
 @dataclass(slots=True)
 class Graveyard:
-    """`live` and `gone` are words; `live_vectors` by document number."""
+    """`live` and `gone` are words; `live_vectors` by document number. `growing`: the share of documents that may."""
 
     folder: Path
     random: random.Random
+    growing: float = 0.0
     live: dict[int, list[str]] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
     live_vectors: dict[int, list[bytes]] = field(default_factory=dict)
@@ -65,6 +66,7 @@ class Graveyard:
                 self._bury(number)
                 await store.ease_deleting()
                 made = self.document(number, length=self.random.choice(lengths))
+                made = replace(made, may_grow=self.random.random() < self.growing)
                 await documents.put(store.connection, key, made, searchable(made, str), salt="s")
 
     async def remove(self, store: Store, numbers: Iterable[int]) -> None:
@@ -140,16 +142,16 @@ def page(number: int, text: str) -> Document:
     )
 
 
-async def put_texts(store: Store, texts: Iterable[tuple[int, str | None]]) -> None:
-    """One transaction: documents with these texts, or without any, one after the other."""
+async def put_texts(store: Store, texts: Iterable[tuple[int, str | None, bool]]) -> None:
+    """One transaction: documents with these texts, or without any, one after the other, that may grow or not."""
     async with store.transaction():
         key = await store.register(SOURCE, label="docs", is_public=True)
-        for number, text in texts:
+        for number, text, may_grow in texts:
             await store.ease_deleting()
             if text is None:
                 await documents.remove(store.connection, [page(number, "").id])
             else:
-                made = page(number, text)
+                made = replace(page(number, text), may_grow=may_grow)
                 await documents.put(store.connection, key, made, searchable(made, str), salt="s")
 
 
@@ -159,7 +161,7 @@ async def stale_terms(store: Store) -> list[str]:
     Read from the shadow tables, in which a word stands without what it has in common with the one before it.
     """
     found: list[str] = []
-    for table in ("words", "grams"):
+    for table in (*fulltext.SETTLED, *fulltext.YOUNG):
         await store.connection.execute(f"CREATE VIRTUAL TABLE temp.spoken USING fts5vocab(main, {table}, row)")
         rows = await store.connection.execute_fetchall("SELECT CAST(term AS BLOB) FROM temp.spoken")
         words = {bytes(row[0]) for row in rows}
@@ -192,19 +194,17 @@ def _terms_on(block: bytes) -> list[bytes]:
 
 async def is_sound(store: Store) -> bool:
     """Full-text indexes against the texts, and every page of the file."""
-    for table in ("words", "grams"):
-        await store.connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
+    if not all([await fulltext.is_in_step(store.connection, index) for index in fulltext.INDEXES]):
+        return False
     rows = list(await store.connection.execute_fetchall("PRAGMA integrity_check"))
     return [row[0] for row in rows] == ["ok"]
 
 
 async def finds(store: Store, word: str) -> bool:
-    """By the index of words, and by that of trigrams."""
-    for table in ("words", "grams"):
-        rows = await store.connection.execute_fetchall(
-            f"SELECT 1 FROM {table} WHERE {table} MATCH ?", (f'"{word}"' if table == "words" else _all_grams(word),)
-        )
-        if not list(rows):
+    """By the index of words, and by that of trigrams, in one tier of each."""
+    for expression, tiers in zip((f'"{word}"', _all_grams(word)), fulltext.INDEXES.values(), strict=True):
+        asked = [f"SELECT 1 FROM {tier} WHERE {tier} MATCH ?" for tier in tiers]
+        if not any([list(await store.connection.execute_fetchall(one, (expression,))) for one in asked]):
             return False
     return True
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from index.store import codes, documents, driver, erase, separators
+from index.store import codes, documents, driver, erase, fulltext, separators
 from index.store.store import Store, open_store
 from tests.erase.graveyard import Graveyard, finds, is_sound, page, put_texts, stale_terms
 
@@ -22,7 +22,11 @@ def graveyard(tmp_path: Path) -> Graveyard:
     return Graveyard(tmp_path, random.Random(1))
 
 
-async def test_words_trigrams_and_vectors_of_what_was_removed_or_changed_are_gone(graveyard: Graveyard) -> None:
+@pytest.mark.parametrize("growing", [0.0, 1.0])
+async def test_words_trigrams_and_vectors_of_what_was_removed_or_changed_are_gone(
+    graveyard: Graveyard, growing: float
+) -> None:
+    graveyard.growing = growing
     async with graveyard.opened() as store:
         await graveyard.put(store, range(120))
         await graveyard.embed(store)
@@ -35,7 +39,7 @@ async def test_words_trigrams_and_vectors_of_what_was_removed_or_changed_are_gon
         assert await stale_terms(store), "no separator is stale: this test proves nothing"
         wiped = await store.wipe()
         assert (wiped.is_done, wiped.readers) == (True, ())
-        assert wiped.separators > 0
+        assert wiped.separators > 0 or growing
         assert await stale_terms(store) == []
         assert graveyard.traces() == []
         assert await is_sound(store)
@@ -125,11 +129,12 @@ STEPS = st.lists(
 def test_after_any_history_what_is_gone_is_nowhere_and_what_stands_is_found(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Step], seed: int
 ) -> None:
-    graveyard = Graveyard(tmp_path_factory.mktemp("history"), random.Random(seed))
+    graveyard = Graveyard(tmp_path_factory.mktemp("history"), random.Random(seed), growing=0.5)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(erase, "LEAST_BULK", 6)
         patched.setattr(erase, "BULK_SHARE", 1 / 4)
         patched.setattr(codes, "CODES_FROM", 8)
+        patched.setattr(fulltext, "MOST_YOUNG", 4)
         asyncio.run(_live_through(graveyard, steps))
 
 
@@ -177,7 +182,11 @@ async def _check(graveyard: Graveyard, store: Store) -> None:
         assert await finds(store, words[0])
 
 
-async def test_a_run_that_was_killed_before_its_wipe_is_made_up_for_by_the_next(graveyard: Graveyard) -> None:
+@pytest.mark.parametrize("growing", [0.0, 1.0])
+async def test_a_run_that_was_killed_before_its_wipe_is_made_up_for_by_the_next(
+    graveyard: Graveyard, growing: float
+) -> None:
+    graveyard.growing = growing
     async with graveyard.opened() as store:
         await graveyard.put(store, range(120))
         await store.wipe()
@@ -267,13 +276,15 @@ async def test_texts_that_changed_while_deleting_was_plain_are_deleted_securely_
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
-        st.lists(st.tuples(st.integers(0, 5), st.none() | st.text("ab", min_size=1, max_size=6)), max_size=6),
+        st.lists(
+            st.tuples(st.integers(0, 5), st.none() | st.text("ab", min_size=1, max_size=6), st.booleans()), max_size=6
+        ),
         max_size=8,
     ),
     st.booleans(),
 )
 def test_both_full_text_indexes_hold_what_the_texts_hold(
-    tmp_path_factory: pytest.TempPathFactory, changes: list[list[tuple[int, str | None]]], is_bulk: bool
+    tmp_path_factory: pytest.TempPathFactory, changes: list[list[tuple[int, str | None, bool]]], is_bulk: bool
 ) -> None:
     """Documents put, changed and removed (None) in any order, several in one transaction, and one several times."""
     graveyard = Graveyard(tmp_path_factory.mktemp("texts"), random.Random(1))
@@ -291,6 +302,7 @@ def test_both_full_text_indexes_hold_what_the_texts_hold(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(erase, "LEAST_BULK", 2 if is_bulk else 10**6)
         patched.setattr(erase, "BULK_SHARE", 0.0)
+        patched.setattr(fulltext, "MOST_YOUNG", 2)
         asyncio.run(live_through())
 
 

@@ -105,6 +105,7 @@ SPOILT = {
     "vector_of_other_length": ["UPDATE vector SET data = zeroblob(9) "
                                "WHERE part_key = (SELECT min(part_key) FROM part)"],
     "codes": ["UPDATE code SET vectors = vectors + 1"],
+    "young_without_chunk": ["INSERT INTO young VALUES (7, 1)"],
     "sender_without_chunk": ["INSERT INTO chunk_sender VALUES ('@a:h', 7)"],
     "senders_of_chunk": ["INSERT INTO chunk_sender SELECT '@b:h', max(chunk_key) FROM chunk"],
     "label_without_document": ["INSERT INTO document_label VALUES (7, 'tag', 'x')"],
