@@ -64,9 +64,9 @@ async def begin(store: Store) -> None:
         await store.connection.execute("DROP TRIGGER chunk_insert")
 
 
-async def add(store: Store, points: "numpy.ndarray", source: int = 2, first: int = 0) -> None:
-    """Chunks without words, one part each: of them these tests look at nothing else."""
-    keys = [(source << 32) + first + number for number in range(len(points))]
+async def add(store: Store, points: "numpy.ndarray", source: int = 2, first: int = 0, parts: int = 1) -> None:
+    """Chunks without words: of them these tests look at nothing else."""
+    keys = [(source << 32) + first + number for number in range(len(points) // parts)]
     async with store.transaction():
         await store.connection.executemany(
             "INSERT INTO chunk VALUES (?1, ?1, ?2, ?1, 1, '', '', '', '[]', NULL, NULL, NULL, NULL, '[]', '[]', x'')",
@@ -74,12 +74,12 @@ async def add(store: Store, points: "numpy.ndarray", source: int = 2, first: int
         )
         await store.connection.executemany(
             "INSERT INTO part(part_key, chunk_key, ordinal, first, past, digest, has_vector)"
-            " VALUES (?1, ?1, 0, 0, 0, x'', 1)",
-            [(key,) for key in keys],
+            " VALUES (?1 * 8 + ?2, ?1, ?2, 0, 0, x'', 1)",
+            [(key, part) for key in keys for part in range(parts)],
         )
         await store.connection.executemany(
-            "INSERT INTO vector VALUES (?1, ?1, ?2)",
-            [(key, row.tobytes()) for key, row in zip(keys, scaled(points), strict=True)],
+            "INSERT INTO vector VALUES (?1, ?1 * 8 + ?2, ?3)",
+            [(keys[at // parts], at % parts, row.tobytes()) for at, row in enumerate(scaled(points))],
         )
 
 
@@ -208,6 +208,31 @@ async def test_a_small_scope_is_exact_and_a_larger_one_nearly(tmp_path: Path) ->
         assert await ask(store, points[0], Scope((), ())) == []
 
 
+async def test_a_chunk_is_as_near_as_its_best_part(tmp_path: Path) -> None:
+    points = made(2)
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        await begin(store)
+        await add(store, points, parts=3)
+        assert await codes.counts(store.connection) == (COUNT, COUNT)
+        right = 0
+        for question in made(3, 20):
+            best = list(dict.fromkeys(row // 3 for row in exactly(points, question, 30)))[:10]
+            right += len(set(await ask(store, question)) & set(best))
+        assert right >= 195
+
+
+@pytest.mark.parametrize("dimension", [5, 64, 65, 1_024])
+def test_codes_are_of_any_length(dimension: int) -> None:
+    points = numpy.random.default_rng(2).integers(-90, 90, (400, dimension)).astype(numpy.int8)
+    rows = [row.tobytes() for row in points]
+    frame = Frame.around(rows)
+    records = numpy.frombuffer(frame.coded(range(400), rows), frame.records())
+    planes = [numpy.ascontiguousarray(records["signs"][:, word]) for word in range(frame.words)]
+    table = Codes(numpy.arange(400), planes, records["length"].copy(), records["factor"].copy())
+    for at in range(0, 400, 40):
+        assert at in Estimates(table, frame.question(rows[at]), table.spans(None)).nearest(40)
+
+
 async def test_what_may_not_be_seen_moves_nothing(tmp_path: Path) -> None:
     points, questions = made(2, 2_500), made(3, 10)
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
@@ -331,7 +356,7 @@ async def test_a_vector_of_another_length_has_no_code_and_stops_nothing(tmp_path
         await begin(store)
         await add(store, made(2, 2_100))
         async with store.transaction():
-            await store.connection.execute("UPDATE vector SET data = zeroblob(9) WHERE part_key = ?", (MANY[0] + 3,))
+            await store.connection.execute("UPDATE vector SET data = zeroblob(9) WHERE chunk_key = ?", (MANY[0] + 3,))
         assert await codes.counts(store.connection) == (2_099, 2_099)
         assert await is_in_step(store)
         assert 3 not in await ask(store, made(2, 2_100)[3])
