@@ -68,7 +68,7 @@ def words(text: str) -> list[str]:
 
 def tokens(text: str) -> list[str]:
     """The words of a text as the lexical index stores them."""
-    return [_as_stored(word) for word in words(text)]
+    return [word.lower() if word.isascii() else _as_stored(word) for word in words(text)]
 
 
 def has_word(text: str) -> bool:
@@ -76,8 +76,6 @@ def has_word(text: str) -> bool:
 
 
 def _as_stored(word: str) -> str:
-    if word.isascii():
-        return word.lower()
     composed = unicodedata.normalize("NFC", word)
     return "".join(map(_stored_letter, _MARK.sub("", composed)))
 

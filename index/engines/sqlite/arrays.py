@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from index.engines.sqlite.asked import EXACT_WEIGHT, Counts, Demands, Sought
 from index.engines.sqlite.numbers import Keys, Numbers, each_once, numbers_of, places_of, times_of, union_of
 from index.engines.sqlite.sums import Sums
-from index.engines.sqlite.text_arrays import times
-from index.engines.sqlite.texts import Wanted, rows
+from index.engines.sqlite.text_arrays import counted
+from index.engines.sqlite.texts import Wanted
 from index.store.postings import Text
 from index.store.scope import Scope, inside
 from index.text.bm25 import K1, TITLE_WEIGHT, B, Feature, idf
@@ -24,8 +24,7 @@ class ArraySums(Sums):
         return times_of(self.keys(listed))
 
     def in_texts(self, texts: Mapping[int, Text], wanted: Wanted) -> Counts:
-        title, body, keys = rows(texts)
-        return Counts(times(title, wanted.typed), times(body, wanted.typed), times(keys, wanted.keys))
+        return counted(texts, wanted)
 
     def frequency(self, sought: Sought, counts: Counts) -> Numbers:
         found = _largest([numbers_of(counts.keys[key]) for key in sought.keys])

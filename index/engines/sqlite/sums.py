@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from index.engines.sqlite.asked import Counts, Demands, Sought, frequency_of
-from index.engines.sqlite.texts import Wanted, rows, times
+from index.engines.sqlite.texts import Wanted, counted
 from index.store.postings import Text
 from index.store.scope import Scope
 from index.text import bm25
@@ -32,8 +32,7 @@ class Sums:
 
     def in_texts(self, texts: Mapping[int, Text], wanted: Wanted) -> Counts:
         """Of tokens that were not read, in a few chunks."""
-        title, body, keys = rows(texts)
-        return Counts(times(title, wanted.typed), times(body, wanted.typed), times(keys, wanted.keys))
+        return counted(texts, wanted)
 
     def frequency(self, sought: Sought, counts: Counts) -> Mapping[int, float]:
         return frequency_of(sought, counts)

@@ -1,79 +1,129 @@
-"""How often tokens stand in a row of texts, in numpy: all are compared at once, as numbers of eight bytes each."""
+"""How often tokens stand in texts, in numpy: all are compared at once, as numbers of eight bytes each."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import numpy
 from numpy.typing import NDArray
 
 from index.engines.sqlite import texts
-from index.engines.sqlite.numbers import Numbers, numbers_of
-from index.engines.sqlite.texts import END, Row
+from index.engines.sqlite.asked import Counts
+from index.engines.sqlite.numbers import Keys, Numbers
+from index.engines.sqlite.texts import BETWEEN, END, Wanted, rows
+from index.store.postings import Text
 
+_BLOCK: Final = 64
+"""Texts at once. The arrays of more leave the processor's cache, which takes longer than the work."""
 _WIDTH: Final = 8
+_MOST_NUMBERS: Final = 8
 _MASKS: Final = numpy.array([(1 << 8 * held) - 1 for held in range(_WIDTH + 1)], dtype="<u8")
 _FACTOR: Final = numpy.uint64(0x9E37_79B9_7F4A_7C15)
-_MARK_BITS: Final = numpy.uint64(12)
+_MARK_BITS: Final = 12
+_SHIFT: Final = numpy.uint64(64 - _MARK_BITS)
 
 Places = NDArray[numpy.intp]
+Words = NDArray[numpy.uint64]
 
 
-class _Tokens:
-    """The tokens of a text with blanks between them, each as its length in bytes and its first `numbers` numbers."""
-
-    def __init__(self, text: str, numbers: int) -> None:
-        data = f" {text} ".encode() + bytes(_WIDTH * numbers)
-        blanks = numpy.flatnonzero(numpy.frombuffer(data, numpy.uint8) == ord(" "))
-        lengths = numpy.diff(blanks) - 1
-        is_token = lengths > 0
-        self.starts: Places = blanks[:-1][is_token] + 1
-        self.lengths: Places = lengths[is_token]
-        at_each_byte = numpy.ndarray(len(data) - _WIDTH + 1, "<u8", data, strides=(1,))
-        self.numbers: list[NDArray[numpy.uint64]] = []
-        self.marks = self.lengths.astype("<u8")
-        """Different for different tokens, as good as always."""
-        for at in range(0, _WIDTH * numbers, _WIDTH):
-            number = at_each_byte[self.starts + at] & _MASKS[numpy.clip(self.lengths - at, 0, _WIDTH)]
-            self.numbers.append(number)
-            self.marks = (self.marks ^ number) * _FACTOR
-
-    def among(self, asked: "_Tokens") -> tuple[Places, Places]:
-        """Which of the tokens are among those asked for, and which of these each is."""
-        order = numpy.argsort(asked.marks)
-        marks = asked.marks[order]
-        shift = numpy.uint64(64) - _MARK_BITS
-        is_likely = numpy.zeros(1 << int(_MARK_BITS), dtype=bool)
-        is_likely[marks >> shift] = True
-        likely = numpy.flatnonzero(is_likely[self.marks >> shift])
-        which = order[numpy.minimum(numpy.searchsorted(marks, self.marks[likely]), len(marks) - 1)]
-        is_same = self.lengths[likely] == asked.lengths[which]
-        for own, other in zip(self.numbers, asked.numbers, strict=True):
-            is_same &= own[likely] == other[which]
-        return likely[is_same], which[is_same]
+def counted(of: Mapping[int, Text], wanted: Wanted) -> Counts:
+    """As `texts.counted`."""
+    asked = _Asked(wanted.typed | wanted.keys)
+    if not asked.is_distinct:
+        return texts.counted(of, wanted)
+    columns = (_Column(), _Column(), _Column())
+    chunks = list(of)
+    for first in range(0, len(chunks), _BLOCK):
+        block = rows({chunk: of[chunk] for chunk in chunks[first : first + _BLOCK]})
+        table = asked.times(BETWEEN.join([row.tokens for row in block]), sum(len(row.chunks) for row in block))
+        for number, (column, row) in enumerate(zip(columns, block, strict=True)):
+            width = len(row.chunks)
+            column.add(row.chunks, table[:, number * width : (number + 1) * width])
+    title, body, keys = columns
+    place = asked.place
+    return Counts(title.times(place, wanted.typed), body.times(place, wanted.typed), keys.times(place, wanted.keys))
 
 
-def times(row: Row, wanted: Collection[str]) -> dict[str, Numbers]:
-    """As `texts.times`."""
-    asked = [token for token in wanted if token and " " not in token and END not in token]
-    chunks = numpy.array(row.chunks, dtype=numpy.int64)
-    none = Numbers(chunks[:0], numpy.zeros(0))
-    if not (asked and len(chunks)):
-        return dict.fromkeys(wanted, none)
-    numbers = -(-max(len(token.encode()) for token in asked) // _WIDTH)
-    sought = _Tokens(" ".join(asked), numbers)
-    if len(numpy.unique(sought.marks)) < len(asked):
-        return {token: numbers_of(found) for token, found in texts.times(row, wanted).items()}
-    tokens = _Tokens(row.tokens, numbers)
-    places, which = tokens.among(sought)
-    ends = tokens.starts[(tokens.lengths == 1) & (tokens.numbers[0] == ord(END))]
-    where = numpy.searchsorted(ends, tokens.starts[places])
-    counts = numpy.bincount(which * len(chunks) + where, minlength=len(asked) * len(chunks))
-    order = numpy.argsort(chunks)
-    chunks = chunks[order]
-    table = counts.reshape(len(asked), len(chunks))[:, order].astype(numpy.float64)
-    found = {
-        token: Numbers(chunks[held], of_token[held])
-        for token, of_token in zip(asked, table, strict=True)
-        if (held := of_token > 0).any()
-    }
-    return dict.fromkeys(wanted, none) | found
+class _Asked:
+    """The tokens to be counted, and `END`, each as its length in bytes and the numbers that its bytes are."""
+
+    def __init__(self, tokens: Collection[str]) -> None:
+        self.place = {token: number for number, token in enumerate(tokens)}
+        written = [token.encode() for token in (*tokens, END)]
+        self._numbers = -(-max(map(len, written)) // _WIDTH)
+        data = f" {' '.join((*tokens, END))} ".encode()
+        starts, lengths = _tokens(data)
+        marks, self._own = _marked(_at_each_byte(data, self._numbers), starts, lengths, self._numbers)
+        self.is_distinct = self._numbers <= _MOST_NUMBERS and len(starts) == len(written) == len(numpy.unique(marks))
+        """Two tokens of one mark are as good as never met; one of several words is only in a key of a rare ligature."""
+        self._lengths = lengths
+        self._order = numpy.argsort(marks)
+        self._marks = marks[self._order]
+        self._is_likely = numpy.zeros(1 << _MARK_BITS, dtype=bool)
+        self._is_likely[self._own[0] * _FACTOR >> _SHIFT] = True
+
+    def times(self, text: str, width: int) -> Places:
+        """How often each of the tokens stands in each of the texts, `width` of them with `END` between."""
+        data = f" {text} ".encode()
+        starts, lengths = _tokens(data)
+        at_each_byte = _at_each_byte(data, self._numbers)
+        heads = at_each_byte[starts] & _MASKS[numpy.minimum(lengths, _WIDTH)]
+        likely = numpy.flatnonzero(self._is_likely[heads * _FACTOR >> _SHIFT])
+        lengths = lengths[likely]
+        marks, numbers = _marked(at_each_byte, starts[likely], lengths, self._numbers)
+        which = self._order[numpy.minimum(numpy.searchsorted(self._marks, marks), len(self._marks) - 1)]
+        is_same = self._lengths[which] == lengths
+        for own, other in zip(self._own, numbers, strict=True):
+            is_same &= own[which] == other
+        which = which[is_same]
+        is_end = which == len(self.place)
+        where = numpy.cumsum(is_end)
+        height = len(self.place) + 1
+        counts = numpy.bincount((which * width + where)[~is_end], minlength=height * width)
+        return counts.reshape(height, width)
+
+
+def _tokens(data: bytes) -> tuple[Places, Places]:
+    """Where tokens between two blanks each begin, and how long they are: zero between two blanks side by side."""
+    blanks = numpy.flatnonzero(numpy.frombuffer(data, numpy.uint8) == ord(" "))
+    return blanks[:-1] + 1, numpy.diff(blanks) - 1
+
+
+def _at_each_byte(data: bytes, numbers: int) -> Words:
+    """The number that begins there."""
+    padded = data + bytes(_WIDTH * numbers)
+    return numpy.ndarray(len(padded) - _WIDTH + 1, "<u8", padded, strides=(1,))
+
+
+def _marked(at_each_byte: Words, starts: Places, lengths: Places, numbers: int) -> tuple[Words, list[Words]]:
+    """For each token a mark that another one hardly has, and its numbers."""
+    marks = lengths.astype("<u8")
+    found = []
+    for at in range(0, _WIDTH * numbers, _WIDTH):
+        number = at_each_byte[starts + at] & _MASKS[numpy.clip(lengths - at, 0, _WIDTH)]
+        found.append(number)
+        marks = (marks ^ number) * _FACTOR
+    return marks, found
+
+
+class _Column:
+    """What was counted in titles, bodies or keys."""
+
+    def __init__(self) -> None:
+        self._chunks: list[int] = []
+        self._tables: list[Places] = []
+
+    def add(self, chunks: Sequence[int], table: Places) -> None:
+        self._chunks.extend(chunks)
+        self._tables.append(table)
+
+    def times(self, place: Mapping[str, int], wanted: Collection[str]) -> dict[str, Numbers]:
+        chunks: Keys = numpy.array(self._chunks, dtype=numpy.int64)
+        found = dict.fromkeys(wanted, Numbers(chunks[:0], numpy.zeros(0)))
+        if len(chunks):
+            order = numpy.argsort(chunks)
+            chunks = chunks[order]
+            table = numpy.concatenate(self._tables, axis=1)[:, order].astype(numpy.float64)
+            for token in wanted:
+                held = table[place[token]] > 0
+                found[token] = Numbers(chunks[held], table[place[token]][held])
+        return found
