@@ -3,10 +3,8 @@
 Counts belong to the ranges that an audience sees. What is kept is bounded, and a change of the file empties it.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
-from functools import reduce
-from operator import or_
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from index.store.driver import Connection
@@ -16,38 +14,41 @@ from index.store.scope import Range
 _MOST_COUNTS: Final = 8_192
 _MOST_AUDIENCES: Final = 256
 _MOST_SAMPLES: Final = 4
-"""The words of one sample take some 2 MB, and what was looked for in it as much."""
-_MOST_KEYS: Final = 1_000
-_FEW_KEYS: Final = 10
+"""The words of one sample take some 5 MB."""
 
 Visible = tuple[Range, ...] | None
 
 
 class Sample:
-    """Some visible chunks from all parts of the index: which keys stand in which of them."""
+    """Some visible chunks from all parts of the index: which keys stand in which of them.
+
+    Of the first question its own keys are looked for, which takes a fifth of the time: a search may be all there is.
+    """
 
     def __init__(self, keys: Sequence[str]) -> None:
         self.chunks = len(keys)
-        self._keys = [f" {listed} " for listed in keys]
-        self._found: dict[str, int] = {}  # of each key asked for a byte for each chunk, 1 in those that have it
+        self._keys = keys
+        self._was_asked = False
+        self._chunks_of: Mapping[str, Sequence[int]] | None = None
 
     def having_any(self, groups: Collection[Collection[str]]) -> list[int]:
         """In how many of the chunks any of the keys stands, for each group of keys."""
-        if len(self._found) > _MOST_KEYS:
-            self._found.clear()
-        self._look_for({key for keys in groups for key in keys if key not in self._found})
-        return [reduce(or_, (self._found[key] for key in keys), 0).bit_count() for keys in groups]
+        chunks_of = self._chunks_of
+        if chunks_of is None:
+            wanted = None if self._was_asked else {key for keys in groups for key in keys}
+            chunks_of = _chunks_of(self._keys, wanted)
+            if self._was_asked:
+                self._chunks_of, self._keys = chunks_of, ()
+            self._was_asked = True
+        return [len(set().union(*(chunks_of.get(key, ()) for key in keys))) for keys in groups]
 
-    def _look_for(self, wanted: set[str]) -> None:
-        """A text of many keys falls into them as quickly as ten of them are looked for."""
-        if len(wanted) <= _FEW_KEYS:
-            for key in wanted:
-                there = f" {key} "
-                self._found[key] = int.from_bytes(there in listed for listed in self._keys)
-            return
-        have = [wanted.intersection(listed.split()) for listed in self._keys]
-        for key in wanted:
-            self._found[key] = int.from_bytes(key in held for held in have)
+
+def _chunks_of(listed: Sequence[str], wanted: set[str] | None) -> Mapping[str, Sequence[int]]:
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for chunk, text in enumerate(listed):
+        for key in set(text.split()) if wanted is None else wanted.intersection(text.split()):
+            found[key].append(chunk)
+    return found
 
 
 class Statistics:
