@@ -27,7 +27,12 @@ class Finished:
 def run_alone(
     command: Sequence[str], *, environment: Mapping[str, str] | None = None, accepted: Collection[int] = (0,)
 ) -> Finished:
-    """Run to the end. Another exit than those accepted ends the bench with what the command complained of."""
+    """Run to the end. Another exit than those accepted ends the bench with what the command complained of.
+
+    Without an environment of its own it has this one's, but may keep its bytecode, as a program that is installed has.
+    """
+    if environment is None:
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
     before = os.times()
     with (

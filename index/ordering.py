@@ -1,14 +1,15 @@
 """From the rankings of some texts to one order of their chunks: fused by rank, routed, copies joined, spread. Pure.
 
-Heuristics (routing, the limit on hits of one document) reorder; what an audience may see was decided before.
+Heuristics (routing, the limit on hits of one document) reorder; what an audience may see was decided before. What is
+made by the hundred for each question is a tuple: it takes half as long to make as a dataclass.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from math import sqrt
-from typing import Final
+from typing import Final, NamedTuple
 
 from index.model import ChunkId, Corpus, Query, Ranked
 from index.store.reading import Candidate
@@ -46,8 +47,7 @@ class SearchSettings:
     routes: tuple[Route, ...] = ROUTES
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """One text of a search with its rankings. `routes` are those whose shape it has."""
 
     number: int
@@ -57,8 +57,7 @@ class Asked:
     nearest: list[Ranked]
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A chunk in its place. `also_at` are other places of the same text."""
 
     fused: Fused
@@ -95,7 +94,7 @@ def _routed(
     languages: Sequence[Language],
 ) -> list[Placed]:
     stretches = _stretches(candidates)
-    asked = [replace(one, lexical=lift_neighbours(one.lexical, stretches)) for one in asked]
+    asked = [one._replace(lexical=lift_neighbours(one.lexical, stretches)) for one in asked]
     rankings = [ranking for one in asked for ranking in _weighted(one, candidates, settings)]
     routes = tuple(dict.fromkeys(row for one in asked for row in one.routes))
     headwords = [
@@ -188,7 +187,7 @@ def _without_copies(ordered: Sequence[Placed]) -> list[Placed]:
             kept.append(placed)
         else:
             other = f"{candidate.source.partition(':')[2]} {candidate.path}"
-            kept[place] = replace(kept[place], also_at=(*kept[place].also_at, other))
+            kept[place] = kept[place]._replace(also_at=(*kept[place].also_at, other))
     return kept
 
 

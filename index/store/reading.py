@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from json import dumps, loads
+from typing import NamedTuple
 
 import aiosqlite
 
@@ -43,8 +44,7 @@ class StoredChunk:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """What decides about the place of a chunk among others. Whole chunks are read of those alone that are shown.
 
     `heading` is the nearest one above the chunk, or the title of its document. `text` is empty in chat, where equal

@@ -8,8 +8,7 @@ on documents nor loses.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from index.model import ChunkId, Ranked, RoomId
 
@@ -20,8 +19,7 @@ SHARE: Final = 0.2
 question was made of, any share looks good."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """When a window was said, and where."""
 
     room: RoomId

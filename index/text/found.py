@@ -4,9 +4,8 @@ For showing, not for ranking: it goes by rules alone, so an irregular form that 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from index.model import Query, Span
 from index.text.fold import fold, words
@@ -21,8 +20,7 @@ _FUNCTION_WEIGHT: Final = 0.1
 _MOST_MIXES: Final = 8  # of languages, remembered at once
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A place of the term number `term`."""
 
     span: Span

@@ -8,16 +8,14 @@ Methods (SIGIR 2009).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from index.model import ChunkId, Origin, Ranked
 
 K: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class WeightedRanking:
+class WeightedRanking(NamedTuple):
     """One ranking of one text, best first. `name` is "bm25" or "vec", `text` the number of the text, from 1.
 
     `trust` are factors by rank from 1, the last one for all further ranks; empty trusts every rank alike. They may not
@@ -36,8 +34,7 @@ class WeightedRanking:
         return self.weight * factor / (K + rank)
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """`origins` are the places it comes from, the text's order first, then the ranking's name."""
 
     chunk: ChunkId
