@@ -8,7 +8,7 @@ Pure: no SQL.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from index.store.signs import Question
 
@@ -30,14 +30,34 @@ LONG: Final = 1_024
 
 
 class Codes:
-    """All codes of an index in memory, by chunk: 64 bytes each at 384 dimensions. They are never changed."""
+    """All codes of an index in memory, by chunk: 64 bytes each at 384 dimensions. Once filled they are not changed."""
 
-    def __init__(self, chunks: "Numbers", planes: "list[Words]", lengths: "Floats", factors: "Floats") -> None:
+    def __init__(self, count: int, words: int) -> None:
         """`planes` has the first words of all codes, then the second ones, and so on."""
-        self.chunks = chunks
-        self.planes = planes
-        self.lengths = lengths
-        self.factors = factors
+        import numpy
+
+        self.chunks: Numbers = numpy.zeros(count, numpy.int64)
+        self.lengths: Floats = numpy.zeros(count, numpy.float32)
+        self.factors: Floats = numpy.zeros(count, numpy.float32)
+        self.planes: list[Words] = [numpy.zeros(count, numpy.uint64) for _ in range(words)]
+
+    def fill(self, first: int, chunks: "Numbers", records: "NDArray[numpy.void]") -> None:
+        """From `first` on with records of a `Frame`, whose chunks have these keys."""
+        there = slice(first, first + len(records))
+        self.chunks[there] = chunks
+        self.lengths[there] = records["length"]
+        self.factors[there] = records["factor"]
+        for number, plane in enumerate(self.planes):
+            plane[there] = records["signs"][:, number]
+
+    def copy(self, first: int, others: Self, start: int, past: int) -> None:
+        """From `first` on with those that others have from `start` to before `past`."""
+        there, here = slice(first, first + past - start), slice(start, past)
+        self.chunks[there] = others.chunks[here]
+        self.lengths[there] = others.lengths[here]
+        self.factors[there] = others.factors[here]
+        for plane, other in zip(self.planes, others.planes, strict=True):
+            plane[there] = other[here]
 
     def spans(self, ranges: Sequence[tuple[int, int]] | None) -> list[tuple[int, int]]:
         """The codes of chunks in these ranges, which are in order: from where to before where."""

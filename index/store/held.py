@@ -7,16 +7,12 @@ at once: each gets the codes of the state that its own transaction sees.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from index.store.codes import STATE
 from index.store.driver import Connection
 from index.store.estimates import Codes
 from index.store.signs import BLOCK_BITS, Frame
-
-if TYPE_CHECKING:
-    import numpy
-    from numpy.typing import NDArray
 
 _AT_ONCE: Final = 64
 """Blocks that are read at once: a megabyte or so."""
@@ -58,33 +54,24 @@ def _read(connection: Connection, state: str, former: Coded | None) -> Coded:
     if former is not None and former.frame != frame:
         former = None
     listed = connection.execute("SELECT block, vectors, digest FROM code ORDER BY block").fetchall()
-    count = sum(row[1] for row in listed)
-    chunks = numpy.empty(count, numpy.int64)
-    planes = [numpy.empty(count, numpy.uint64) for _ in range(frame.words)]
-    lengths, factors = numpy.empty(count, numpy.float32), numpy.empty(count, numpy.float32)
     blocks: dict[int, tuple[bytes, int, int]] = {}
     at = 0
     for block, vectors, digest in listed:
         blocks[block] = (bytes(digest), at, at + vectors)
         at += vectors
-    for known, run in _runs(blocks, former.blocks if former else {}):
-        first, past = blocks[run[0]][1], blocks[run[-1]][2]
-        if known and former is not None:
-            old = slice(former.blocks[run[0]][1], former.blocks[run[-1]][2])
-            chunks[first:past] = former.codes.chunks[old]
-            for plane, former_plane in zip(planes, former.codes.planes, strict=True):
-                plane[first:past] = former_plane[old]
-            lengths[first:past] = former.codes.lengths[old]
-            factors[first:past] = former.codes.factors[old]
+    codes = Codes(at, frame.words)
+    for is_known, run in _runs(blocks, former.blocks if former else {}):
+        first = blocks[run[0]][1]
+        if is_known and former is not None:
+            codes.copy(first, former.codes, former.blocks[run[0]][1], former.blocks[run[-1]][2])
         else:
-            records = _records(connection, run, frame)
+            rows = connection.execute(
+                "SELECT data FROM code WHERE block BETWEEN ? AND ? ORDER BY block", (run[0], run[-1])
+            )
+            records = numpy.frombuffer(b"".join(row[0] for row in rows), frame.records())
             keys = numpy.repeat(numpy.array(run, numpy.int64), [blocks[one][2] - blocks[one][1] for one in run])
-            chunks[first:past] = (keys << BLOCK_BITS) | records["chunk"]
-            for number, plane in enumerate(planes):
-                plane[first:past] = records["signs"][:, number]
-            lengths[first:past] = records["length"]
-            factors[first:past] = records["factor"]
-    return Coded(state, frame, Codes(chunks, planes, lengths, factors), blocks)
+            codes.fill(first, (keys << BLOCK_BITS) | records["chunk"], records)
+    return Coded(state, frame, codes, blocks)
 
 
 def _runs(
@@ -104,11 +91,3 @@ def _runs(
         was_known, past = is_known, found[2] if found else -1
     if run:
         yield was_known, run
-
-
-def _records(connection: Connection, run: Sequence[int], frame: Frame) -> "NDArray[numpy.void]":
-    """Of blocks that are neighbours, in order."""
-    import numpy
-
-    rows = connection.execute("SELECT data FROM code WHERE block BETWEEN ? AND ? ORDER BY block", (run[0], run[-1]))
-    return numpy.frombuffer(b"".join(row[0] for row in rows), frame.records())

@@ -131,8 +131,8 @@ def test_most_of_the_nearest_have_the_nearest_codes() -> None:
     points = scaled(made(2))
     frame = Frame.around([row.tobytes() for row in points])
     records = numpy.frombuffer(frame.coded([0] * COUNT, [row.tobytes() for row in points]), frame.records())
-    planes = [numpy.ascontiguousarray(records["signs"][:, word]) for word in range(frame.words)]
-    table = Codes(numpy.arange(COUNT), planes, records["length"].copy(), records["factor"].copy())
+    table = Codes(COUNT, frame.words)
+    table.fill(0, numpy.arange(COUNT), records)
     found = 0
     for question in made(3, 20):
         likely = Estimates(table, frame.question(scaled(question).tobytes()), table.spans(None))
@@ -227,8 +227,8 @@ def test_codes_are_of_any_length(dimension: int) -> None:
     rows = [row.tobytes() for row in points]
     frame = Frame.around(rows)
     records = numpy.frombuffer(frame.coded(range(400), rows), frame.records())
-    planes = [numpy.ascontiguousarray(records["signs"][:, word]) for word in range(frame.words)]
-    table = Codes(numpy.arange(400), planes, records["length"].copy(), records["factor"].copy())
+    table = Codes(400, frame.words)
+    table.fill(0, numpy.arange(400), records)
     for at in range(0, 400, 40):
         assert at in Estimates(table, frame.question(rows[at]), table.spans(None)).nearest(40)
 
