@@ -74,7 +74,7 @@ class Windows:
         connection = connector(index, is_writer=False)()
         rows = connection.execute(
             "SELECT substr(body, first + 1, past - first), vector.data FROM part JOIN chunk USING (chunk_key)"
-            " JOIN vector USING (part_key) ORDER BY part.part_key"
+            " JOIN vector USING (chunk_key, part_key) ORDER BY part.part_key"
         ).fetchall()
         connection.close()
         said = [([line for line in text.split("\n") if _is_said(line)], data) for text, data in rows]
