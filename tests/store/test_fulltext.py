@@ -4,6 +4,7 @@ import asyncio
 import random
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,9 @@ from index.text.searchable import searchable
 from tests.erase.graveyard import Graveyard, finds, is_sound, page
 
 
-async def put(store: Store, number: int, text: str) -> None:
+async def put(store: Store, number: int, text: str, *, may_grow: bool = False) -> None:
     key = await store.register(page(number, "").source, label="docs", is_public=True)
-    made = page(number, text)
+    made = replace(page(number, text), may_grow=may_grow)
     await documents.put(store.connection, key, made, searchable(made, str), salt="s")
 
 
@@ -84,7 +85,7 @@ import asyncio, os, sys
 from pathlib import Path
 from index.store.store import open_store
 from tests.erase.graveyard import page
-from index.store import documents
+from index.store import documents, fulltext
 from tests.store.test_fulltext import put
 
 def die(statement):
@@ -98,15 +99,23 @@ async def main():
         async with store.transaction():
             await documents.remove(store.connection, [page(number, "").id for number in range(20)])
             for number in range(20, 300):
-                await put(store, number, f"word{number} " * 30)
+                await put(store, number, f"word{number} " * 30, may_grow=number % 2 == 0)
+            fulltext.MOST_YOUNG = 100
 
 asyncio.run(main())
 """
+MOMENTS = (
+    fulltext.TAKE_IN[0],
+    fulltext.TAKE_IN[1],
+    fulltext.TAKE_IN[-2],
+    *fulltext.SETTLE[1:],
+    "INSERT INTO young_grams(young_grams)",
+)
 
 
-@pytest.mark.parametrize("at", [*(statement[:40] for statement in fulltext.TAKE_IN), "COMMIT"])
+@pytest.mark.parametrize("at", [*(statement.partition("?")[0] for statement in MOMENTS), "COMMIT"])
 async def test_killed_while_the_indexes_are_written_rows_and_indexes_are_as_before(tmp_path: Path, at: str) -> None:
-    graveyard = Graveyard(tmp_path, random.Random(1))
+    graveyard = Graveyard(tmp_path, random.Random(1), growing=0.5)
     async with graveyard.opened() as store:
         await graveyard.put(store, range(60))
         await store.wipe()
