@@ -1,6 +1,6 @@
 """What is asked of the index in words: words with what stands for each, and what a hit must and must not have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,8 +26,17 @@ class Sought:
     @property
     def expression(self) -> str:
         """For FTS5. Whatever is stored as typed is stored under a key as well, if it has one."""
-        column, found = ("keys", self.keys) if self.keys else ("{title body}", self.tokens)
-        return f"({column} : ({' OR '.join(map(quoted, found))}))"
+        return expression_of([self])
+
+
+def expression_of(sought: Iterable[Sought]) -> str:
+    """Any of these, for FTS5: a row of alternatives, each of which it looks at again for each chunk."""
+    keys: dict[str, None] = {}
+    typed: dict[str, None] = {}
+    for one in sought:
+        (keys if one.keys else typed).update(dict.fromkeys(one.keys or one.tokens))
+    columns = (("keys", keys), ("{title body}", typed))
+    return " OR ".join(f"({column} : ({' OR '.join(map(quoted, found))}))" for column, found in columns if found)
 
 
 @dataclass(frozen=True, slots=True)

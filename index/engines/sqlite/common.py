@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from index.engines.sqlite.asked import EXACT_WEIGHT, Sought, Task, Word
+from index.engines.sqlite.asked import EXACT_WEIGHT, Sought, Task, Word, expression_of
+from index.engines.sqlite.rarity import Rarity
 from index.engines.sqlite.sizes import Sizes
-from index.engines.sqlite.statistics import Statistics
 from index.engines.sqlite.sums import Candidates, Sums
 from index.engines.sqlite.texts import Wanted
 from index.store import postings
@@ -36,6 +36,8 @@ class Limits:
     """So many of the common words, the rarest, say which candidates those are."""
     conjunctions: int = 1_000
     """Chunks with all words, or the rarer ones, from which candidates are chosen when every word is common."""
+    together: int = 6
+    """So many of the words, the rarest, are looked for in one chunk: hardly any has more, which takes long to see."""
     spread: int = 8
     """In how many parts of the index they are looked for, so that no room stands for all."""
 
@@ -51,22 +53,26 @@ class CommonWords:
         connection: Connection,
         scope: Scope,
         limits: Limits,
-        statistics: Statistics,
+        rarity: Rarity,
         sums: Sums,
         sizes: Sizes,
     ) -> None:
         self._connection = connection
         self._scope = scope
         self._limits = limits
-        self._statistics = statistics
+        self._rarity = rarity
         self._sums = sums
         self._sizes = sizes
 
     def features(
-        self, common: Sequence[Word], read: Sequence[Word], features: Sequence[Feature], task: Task
+        self, common: Sequence[Word], read: Sequence[Sought], features: Sequence[Feature], task: Task
     ) -> list[list[Feature]]:
-        """The features of words that are too common to be read, in the most promising chunks alone."""
-        rarity = self._rarity([one for word in common for one in word.sought], task.chunks)
+        """The features of words that are too common to be read, in the most promising chunks alone.
+
+        `read` are the others, as far as they stand anywhere that was read.
+        """
+        sought = [one for word in common for one in word.sought]
+        rarity = {one: self._rarity.estimate(one, task.chunks) for one in sought}
         unread = [
             _Unread(word.expression, sum(_gain(rarity[one], task.chunks) for one in word.sought)) for word in common
         ]
@@ -76,7 +82,7 @@ class CommonWords:
         refined = self._limits.refined
         if self._scope.is_narrow or sums.number(promising) > refined:  # all of fewer are looked at
             base = " AND ".join(f"({{title body}} : {quoted(phrase)})" for phrase in task.demands.phrases)
-            base = base or " OR ".join(word.expression for word in read if word.frequency)
+            base = base or expression_of(read)
             promising = self._with_common(promising, unread, base, task)
         chosen = self._chosen(sums.order(promising), refined)
         if len(chosen) < task.wanted and not self._scope.is_narrow and not task.demands.phrases:
@@ -85,7 +91,6 @@ class CommonWords:
             known = sums.known(promising)
             fresh = [key for key in order if key not in known]
             chosen += self._chosen(fresh, refined)
-        sought = [one for word in common for one in word.sought]
         wanted = Wanted(
             typed=frozenset(one.token for one in sought if one.token is not None),
             keys=frozenset(key for one in sought for key in one.keys),
@@ -107,19 +112,6 @@ class CommonWords:
             order = order[step:]
         return chosen[:wanted]
 
-    def _rarity(self, sought: Sequence[Sought], chunks: int) -> dict[Sought, int]:
-        """In about how many visible chunks each stands; at least one, since it stands somewhere.
-
-        Judged by a sample, for a count of all would be too dear: a word of one chunk in twenty is judged to about a
-        tenth, which moves its weight by a thirtieth.
-        """
-        sample = self._statistics.sample(self._connection, self._scope.visible)
-        having = sample.having_any([one.keys for one in sought])
-        return {
-            one: max(1, round(number * chunks / max(1, sample.chunks)))
-            for one, number in zip(sought, having, strict=True)
-        }
-
     def _with_common(self, promising: Candidates, unread: Sequence["_Unread"], base: str, task: Task) -> Candidates:
         """Candidates by what they have of the words that were read, and by which common words they have.
 
@@ -140,7 +132,8 @@ class CommonWords:
         spread = postings.stretches(self._connection, self._scope.ranges, wanted=self._limits.spread)
         each = ceil(self._limits.conjunctions / max(1, len(spread)))
         found: dict[int, float] = {}
-        for number in dict.fromkeys((len(unread), ceil(len(unread) / 2), 1)):
+        most = min(len(unread), self._limits.together)
+        for number in dict.fromkeys((most, ceil(most / 2), 1)):
             expression = f"({' AND '.join(one.expression for one in unread[:number])}){task.demands.without}"
             worth = sum(one.worth for one in unread[:number])
             for stretch in spread:

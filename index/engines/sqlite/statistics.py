@@ -3,12 +3,12 @@
 Counts belong to the ranges that an audience sees. What is kept is bounded, and a change of the file empties it.
 """
 
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from index.store.driver import Connection
-from index.store.postings import sample
+from index.store.postings import SAMPLES, sample
 from index.store.scope import Range
 
 _MOST_COUNTS: Final = 8_192
@@ -28,19 +28,32 @@ class Sample:
     def __init__(self, keys: Sequence[str]) -> None:
         self.chunks = len(keys)
         self._keys = keys
-        self._was_asked = False
-        self._chunks_of: Mapping[str, Sequence[int]] | None = None
+        self._known: set[str] | None = set()  # None: all
+        self._chunks_of: Mapping[str, Sequence[int]] = {}
 
-    def having_any(self, groups: Collection[Collection[str]]) -> list[int]:
-        """In how many of the chunks any of the keys stands, for each group of keys."""
-        chunks_of = self._chunks_of
-        if chunks_of is None:
-            wanted = None if self._was_asked else {key for keys in groups for key in keys}
-            chunks_of = _chunks_of(self._keys, wanted)
-            if self._was_asked:
-                self._chunks_of, self._keys = chunks_of, ()
-            self._was_asked = True
-        return [len(set().union(*(chunks_of.get(key, ()) for key in keys))) for keys in groups]
+    def prepare(self, keys: set[str]) -> None:
+        """What is asked next is about these keys."""
+        if self._known is None or keys <= self._known:
+            return
+        self._known = None if self._known else keys
+        self._chunks_of = _chunks_of(self._keys, self._known)
+        if self._known is None:
+            self._keys = ()
+
+    def having_any(self, keys: Collection[str]) -> int:
+        """In how many of the chunks any of the keys stands, all of them prepared."""
+        return len(self._having_any(keys))
+
+    def is_everywhere(self, keys: Collection[str], share: float) -> bool:
+        """Whether of most parts of the index more than this share of the chunks has any of the keys."""
+        having = self._having_any(keys)
+        if len(having) <= share * self.chunks / 2:
+            return False
+        in_part = Counter(chunk * SAMPLES // self.chunks for chunk in having)
+        return sum(number > share * self.chunks / SAMPLES for number in in_part.values()) > SAMPLES / 2
+
+    def _having_any(self, keys: Collection[str]) -> set[int]:
+        return set().union(*(self._chunks_of.get(key, ()) for key in keys))
 
 
 def _chunks_of(listed: Sequence[str], wanted: set[str] | None) -> Mapping[str, Sequence[int]]:

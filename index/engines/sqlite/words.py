@@ -12,6 +12,7 @@ from typing import Final
 
 from index.engines.sqlite.asked import Counts, Demands, Sought, Task, Word
 from index.engines.sqlite.common import LIMITS, CommonWords, Limits
+from index.engines.sqlite.rarity import Rarity
 from index.engines.sqlite.sizes import Sizes
 from index.engines.sqlite.statistics import Statistics
 from index.engines.sqlite.sums import Sums, fastest
@@ -56,7 +57,8 @@ class WordRanking:
         self._statistics = statistics or Statistics()
         self._sums = sums or fastest()
         self._sizes = Sizes(connection)
-        self._common = CommonWords(connection, scope, limits, self._statistics, self._sums, self._sizes)
+        self._rarity = Rarity(connection, scope.visible, self._statistics)
+        self._common = CommonWords(connection, scope, limits, self._rarity, self._sums, self._sizes)
 
     def ranked(self, query: Query, *, limit: int) -> list[Ranked]:
         """Best first."""
@@ -67,16 +69,22 @@ class WordRanking:
         budget = self._limits.small_budget if is_small else self._limits.budget
         plain = [term for term in query.terms if not (term.is_phrase or term.is_excluded)]
         texts = [text for text in dict.fromkeys(term.text for term in plain) if tokens(text)]
-        asked = [self._word(text, budget, is_small=is_small) for text in texts]
+        sought = {text: self._sought(text) for text in texts}
+        self._rarity.expect(one for of_text in sought.values() for one in of_text)
+        asked = [
+            self._word(text, of_text, budget) if is_small else self._word_of_large(text, of_text, budget, chunks)
+            for text, of_text in sought.items()
+        ]
         read, common = _parted(asked, budget)
         groups = [[Feature(self._sums.present(found))] for found in demands.demanded]
         reach = self._scope.visible if is_small else self._reach()
-        counted = None if reach is self._scope.visible else budget // 2
+        counted = None if reach is self._scope.visible else budget // 2 + 1
         found = _Postings(self._connection, reach, self._sums)
-        groups += [self._features(word, found, counted) for word in read]
+        groups += [self._features(word, found, counted, chunks) for word in read]
         task = Task(demands, chunks, size / max(chunks, 1), limit + _SPARE)
         if common:
-            groups += self._common.features(common, read, [one for group in groups for one in group], task)
+            standing = found.standing([one for word in read if word.frequency for one in word.sought])
+            groups += self._common.features(common, standing, [one for group in groups for one in group], task)
         features = [feature for group in groups for feature in group] + self._of_pairs(asked)
         ranked = self._best(features, task, limit)
         covered = self._sums.coverage(groups, [key for key, _ in ranked], chunks=chunks)
@@ -116,22 +124,22 @@ class WordRanking:
         expression = in_text(phrase)
         return self._sums.keys(postings.having(self._connection, expression, self._scope.visible, limit=MOST_MATCHES))
 
-    def _word(self, text: str, budget: int, *, is_small: bool) -> Word:
-        """Counts no further than needed to know that a word is common.
-
-        In a large index the forms of a word are counted at once, and taken for two postings in each chunk: its own and
-        that of its key.
-        """
-        sought = self._sought(text)
+    def _word(self, text: str, sought: tuple[Sought, ...], budget: int) -> Word:
+        """Counts no further than needed to know that a word is common."""
         frequency = 0
-        if not is_small:
-            for one in sought:
-                if frequency <= budget:
-                    frequency += 2 * self._frequency(one.expression, budget // 2)
-        else:
-            for token in dict.fromkeys(token for one in sought for token in one.tokens):
-                if frequency <= budget:
-                    frequency += self._frequency(quoted(token), budget)
+        for token in dict.fromkeys(token for one in sought for token in one.tokens):
+            if frequency <= budget:
+                frequency += self._frequency(quoted(token), budget)
+        return Word(text, sought, frequency)
+
+    def _word_of_large(self, text: str, sought: tuple[Sought, ...], budget: int, chunks: int) -> Word:
+        """In a large index the forms of a word are counted at once, and taken for two postings in each chunk: its own
+        and that of its key.
+        """
+        frequency = 0
+        for one in sought:
+            if frequency <= budget:
+                frequency += 2 * self._rarity.counted(one, chunks, at_most=budget // 2 + 1)
         return Word(text, sought, frequency)
 
     def _frequency(self, expression: str, budget: int) -> int:
@@ -152,14 +160,14 @@ class WordRanking:
         found.update((Sought(None, group), None) for group in self._keys.query_groups(text) if group not in seen)
         return tuple(found)
 
-    def _features(self, word: Word, found: "_Postings", counted: int | None) -> list[Feature]:
+    def _features(self, word: Word, found: "_Postings", counted: int | None, chunks: int) -> list[Feature]:
         """`counted`, where postings are not read in all that is visible: how far the word was."""
         if word.frequency == 0:
             return self._features_of_part(word.text)
         return [
             Feature(
                 self._sums.frequency(one, found.of(one)),
-                estimated_chunks=None if counted is None else self._frequency(one.expression, counted),
+                estimated_chunks=None if counted is None else self._rarity.counted(one, chunks, at_most=counted),
             )
             for one in word.sought
         ]
@@ -220,6 +228,11 @@ class _Postings:
             columns = postings.typed(self._connection, token, self._reach)
             self._title[token], self._body[token] = map(self._sums.times, columns)
         return Counts(self._title, self._body, self._keys)
+
+    def standing(self, sought: Sequence[Sought]) -> list[Sought]:
+        """Of those that were read, what stands anywhere."""
+        kept = [replace(one, keys=tuple(key for key in one.keys if len(self._keys[key]))) for one in sought]
+        return [now for now, before in zip(kept, sought, strict=True) if now.keys or not before.keys]
 
 
 def _parted(asked: Sequence[Word], budget: int) -> tuple[list[Word], list[Word]]:

@@ -1,0 +1,57 @@
+"""In how many chunks a word stands, where counting all of them would be too dear: judged by a sample of the chunks."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from index.engines.sqlite.asked import Sought
+from index.engines.sqlite.statistics import Sample, Statistics
+from index.store import postings
+from index.store.driver import Connection
+from index.store.scope import Range
+
+COUNTED_FIRST: Final = 500
+"""Chunks in which a word is counted before the sample is asked whether it is beyond doubt that there are too many."""
+_DOUBT: Final = 2.0
+
+
+class Rarity:
+    """Of the words of one ranking, inside its read transaction."""
+
+    def __init__(self, connection: Connection, visible: tuple[Range, ...] | None, statistics: Statistics) -> None:
+        self._connection = connection
+        self._visible = visible
+        self._statistics = statistics
+        self._expected: set[str] = set()
+
+    def expect(self, sought: Iterable[Sought]) -> None:
+        """All that will be asked about, so that the sample is looked through once."""
+        self._expected = {key for one in sought for key in one.keys}
+
+    def estimate(self, sought: Sought, chunks: int) -> int:
+        """In about how many of all visible chunks; at least one, since it stands somewhere.
+
+        A word of one chunk in twenty is judged to about a tenth, which moves its weight by a thirtieth.
+        """
+        sample = self._sample()
+        return max(1, round(sample.having_any(sought.keys) * chunks / max(1, sample.chunks)))
+
+    def counted(self, sought: Sought, chunks: int, *, at_most: int) -> int:
+        """Counts no further than `at_most`, and not as far as that if most parts of the index have twice as many."""
+        expression = sought.expression
+
+        def count(most: int) -> int:
+            return postings.frequency(self._connection, expression, self._visible, at_most=most)
+
+        def ask() -> int:
+            found = count(min(at_most, COUNTED_FIRST))
+            if found < COUNTED_FIRST or at_most <= COUNTED_FIRST:
+                return found
+            is_beyond_doubt = self._sample().is_everywhere(sought.keys, _DOUBT * at_most / chunks)
+            return at_most if is_beyond_doubt else count(at_most)
+
+        return self._statistics.count(expression, self._visible, at_most, ask)
+
+    def _sample(self) -> Sample:
+        sample = self._statistics.sample(self._connection, self._visible)
+        sample.prepare(self._expected)
+        return sample

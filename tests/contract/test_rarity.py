@@ -1,0 +1,65 @@
+"""How rare a word is, judged by a sample: from all parts of the index, and counted wherever there is any doubt."""
+
+from pathlib import Path
+
+import pytest
+
+from index.engines.sqlite import rarity
+from index.engines.sqlite.asked import Sought
+from index.engines.sqlite.rarity import Rarity
+from index.engines.sqlite.statistics import Sample, Statistics
+from index.store import postings
+from index.store.store import open_store
+from tests.contract.conftest import Bench
+from tests.contract.test_engine import page
+
+EVERYWHERE, BURST, SELDOM = (Sought(None, (f"en0{word}",)) for word in ("raid", "burst", "seldom"))
+
+
+def test_a_sample_says_the_same_to_the_first_question_and_to_later_ones() -> None:
+    keys = [" ".join(key for key, each in (("a", 1), ("b", 3), ("c", 7)) if not number % each) for number in range(42)]
+    sample = Sample(keys)
+    asked: list[list[int]] = []
+    for _ in range(3):
+        sample.prepare({"b", "c", "d"})
+        asked.append([sample.having_any(group) for group in (("b",), ("b", "c"), ("d",), ())])
+    sample.prepare({"a"})
+    assert sample.having_any(("a", "d")) == 42
+    assert asked == [[14, 18, 0, 0]] * 3
+    assert sample.having_any(("b", "c")) == 18
+
+
+def test_what_stands_in_a_few_parts_of_the_index_is_not_everywhere() -> None:
+    burst = Sample(["x" if number < 60 else "y" for number in range(160)])
+    burst.prepare({"x", "y"})
+    assert not burst.is_everywhere(("x",), 0.1)
+    assert burst.is_everywhere(("y",), 0.1)
+    assert not burst.is_everywhere(("z",), 0.0)
+    assert not Sample([]).is_everywhere(("x",), 0.0)
+
+
+async def test_a_word_is_counted_unless_most_parts_have_far_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rarity, "COUNTED_FIRST", 3)
+    counted = []
+    frequency = postings.frequency
+
+    def spied(*args: object, at_most: int) -> int:
+        counted.append(at_most)
+        return frequency(*args, at_most=at_most)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(postings, "frequency", spied)
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        texts = [f"raid {'burst' if number < 40 else ''} {'seldom' if number < 2 else ''}" for number in range(100)]
+        await Bench(store, None).put(*(page(f"p{number:03}", text) for number, text in enumerate(texts)))
+
+        def ask(sought: Sought) -> tuple[int, list[int]]:
+            counted.clear()
+            judged = Rarity(store.connection._conn, None, Statistics())
+            judged.expect([sought])
+            return judged.counted(sought, 100, at_most=20), counted.copy()
+
+        assert ask(EVERYWHERE) == (20, [3])
+        assert ask(BURST) == (20, [3, 20])
+        assert ask(SELDOM) == (2, [3])
