@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from index.model import DocumentId, RoomId, SourceId, chunk_id
 from index.store.driver import Connection, connector
-from index.store.fulltext import TABLES
+from index.store.fulltext import SETTLED
 from index.store.vectors import scale
 from index.text.fold import words
 from index.text.words import Keys
@@ -133,7 +133,7 @@ def fill(connection: Connection, windows: Windows, size: int) -> None:
         " WHERE chunk_key BETWEEN source_key << 32 AND (source_key << 32) + 0xFFFFFFFF)"
     )
     connection.execute(made)
-    for table in TABLES:
+    for table in SETTLED:
         connection.execute(f"INSERT INTO {table}({table}) VALUES ('rebuild')")
     connection.execute("COMMIT")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
