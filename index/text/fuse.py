@@ -60,7 +60,8 @@ def fuse(rankings: Sequence[WeightedRanking]) -> list[Fused]:
                 continue
             seen.add(chunk)
             scores[chunk] = scores.get(chunk, 0.0) + ranking.share(rank)
-            best[chunk] = min(rank, best.get(chunk, rank))
+            if rank < best.get(chunk, rank + 1):
+                best[chunk] = rank
             origins.setdefault(chunk, []).append(Origin(name, text, rank, place.score))
     order = sorted(scores, key=lambda chunk: (-scores[chunk], best[chunk], chunk))
     return [Fused(chunk, scores[chunk], tuple(origins[chunk])) for chunk in order]
