@@ -76,8 +76,9 @@ def ceilings(features: Sequence[Feature], *, chunks: int) -> dict[int, float]:
     norm = K1 * (1.0 - B + B * 0.0)
     for feature in features:
         gain = feature.gain(chunks)
+        worth = {frequency: gain * frequency / (frequency + norm) for frequency in set(feature.frequency.values())}
         for key, frequency in feature.frequency.items():
-            total[key] = total.get(key, 0.0) + gain * frequency / (frequency + norm)
+            total[key] = total.get(key, 0.0) + worth[frequency]
     return total
 
 

@@ -66,14 +66,14 @@ class ArraySums(Sums):
         fresh = keys[~are_there]
         fresh = fresh[_demanded(fresh, new_ones)]
         union = numpy.concatenate([found.keys_, fresh])
-        order = numpy.argsort(union)
+        order = numpy.argsort(union, kind="stable")
         return Numbers(union[order], numpy.concatenate([values, numpy.full(len(fresh), worth)])[order])
 
     def known(self, found: Numbers) -> Collection[int]:
         return set(found.keys_.tolist())
 
     def order(self, found: Numbers) -> Sequence[int]:
-        order: list[int] = found.keys_[numpy.lexsort((found.keys_, -found.values_))].tolist()
+        order: list[int] = found.keys_[numpy.argsort(-found.values_, kind="stable")].tolist()
         return order
 
     def scores(

@@ -60,7 +60,7 @@ class Sums:
 
     def order(self, found: Candidates) -> Sequence[int]:
         """Highest first; equal ones by key."""
-        return sorted(found, key=lambda key: (-found[key], key))
+        return sorted(sorted(found), key=found.__getitem__, reverse=True)
 
     def known(self, found: Candidates) -> Collection[int]:
         """Quick to be asked whether a chunk is among the candidates."""
