@@ -1,56 +1,108 @@
 """The one writer's side of the index: documents in, with what is searched of them, under one lock.
 
-Sources are read side by side and written one at a time, since the index file has one transaction.
+Sources are read side by side and written one at a time, since the index file has one transaction. Its documents are
+written some at once, on the connection's thread, while the next are read and the keys of their words made.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from asyncio import Task
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
 from index.model import Cursor, Document, DocumentId, Fingerprint, SourceId
-from index.store import documents
+from index.store import documents, fulltext
 from index.store.documents import Written
 from index.store.store import Store
-from index.text.searchable import searchable
+from index.text.searchable import Searchable, searchable
 from ingest.report import Outcome, SourceReport
 
 _AT_ONCE: Final = 50
+_CHUNKS_AT_ONCE: Final = 500  # a few megabytes, twice: some wait while others are written
+_TAKEN_IN_FROM: Final = 1_000
+"""New chunks that are given to the full-text indexes before the end: as many as fill the buffer of FTS5."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """One open transaction of one source."""
+    """One open transaction of one source. What was put is in the tables at its end, or before what follows needs it."""
 
     store: Store
     source_key: int
     salt: str
     document_keys: Callable[[str], str]
-    written: Written = field(default_factory=Written)
+    written: Written = field(default_factory=Written)  # all of it only at the end
     documents: int = 0
     documents_removed: int = 0
+    _waiting: dict[DocumentId, tuple[Document, list[Searchable]]] = field(default_factory=dict)
+    _waiting_chunks: int = 0
+    _writing: Task[None] | None = None
+    _not_taken_in: int = 0
 
     async def document_ids(self, source: SourceId) -> list[DocumentId]:
         """All that the index holds of a source."""
+        await self.finish()
         return await documents.document_ids(self.store.connection, source)
 
     async def put(self, document: Document) -> None:
-        """Make the stored document equal to this one."""
-        items = searchable(document, self.document_keys)
-        self.written += await documents.put(self.store.connection, self.source_key, document, items, salt=self.salt)
-        await self.store.ease_deleting()
+        """Make the stored document equal to this one. A fault may be that of an earlier one."""
+        if document.id in self._waiting:
+            await self.finish()
+        self._waiting[document.id] = document, searchable(document, self.document_keys)
+        self._waiting_chunks += len(document.chunks)
         self.documents += 1
+        if len(self._waiting) >= _AT_ONCE or self._waiting_chunks >= _CHUNKS_AT_ONCE:
+            await self._write_waiting()
+        await asyncio.sleep(0)  # others have their turn, and so has what is being written
 
     async def remove(self, gone: Iterable[DocumentId]) -> None:
         """Forget documents with all that hangs on them; one that is not there is passed over."""
         left = list(gone)
+        if not left:
+            return
+        if self._waiting.keys().isdisjoint(left):
+            await self._wait()
+        else:
+            await self.finish()
         while left:
             written = await documents.remove(self.store.connection, left[:_AT_ONCE])
             del left[:_AT_ONCE]
             await self.store.ease_deleting()
             self.written += written
             self.documents_removed += written.documents_removed
+
+    async def finish(self) -> None:
+        """Until all that was put is written."""
+        if self._waiting:
+            await self._write_waiting()
+        await self._wait()
+
+    async def stop(self) -> None:
+        """Begin nothing more. To be called before the transaction ends, or what is begun would outlive it."""
+        if self._writing is not None:
+            self._writing.cancel()
+            await asyncio.gather(self._writing, return_exceptions=True)
+
+    async def _write_waiting(self) -> None:
+        await self._wait()
+        self._writing = asyncio.create_task(self._write(list(self._waiting.values())))
+        self._waiting.clear()
+        self._waiting_chunks = 0
+
+    async def _wait(self) -> None:
+        if self._writing is not None:
+            await self._writing
+            self._writing = None
+
+    async def _write(self, group: Sequence[tuple[Document, Sequence[Searchable]]]) -> None:
+        written = await documents.put_all(self.store.connection, self.source_key, group, salt=self.salt)
+        self.written += written
+        await self.store.ease_deleting()
+        self._not_taken_in += written.chunks_added + written.chunks_changed
+        if self._not_taken_in >= _TAKEN_IN_FROM:
+            await fulltext.take_in(self.store.connection)
+            self._not_taken_in = 0
 
     async def save_cursor(self, cursor: Cursor) -> None:
         await self.store.save_cursor(cursor)
@@ -90,7 +142,12 @@ class Writer:
         """A transaction for one source: all of it is written, or nothing."""
         async with self._lock, self.store.transaction():
             key = await self.store.register(source, label=label, is_public=is_public)
-            yield Batch(self.store, key, self.salt, self._document_keys)
+            batch = Batch(self.store, key, self.salt, self._document_keys)
+            try:
+                yield batch
+                await batch.finish()
+            finally:
+                await batch.stop()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Store]:

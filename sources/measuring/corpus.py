@@ -13,7 +13,7 @@ from sources.measuring.texts import Texts
 
 SOURCE: Final = SourceId("notes:measure")
 _ON_A_PAGE: Final = 10
-_PAGES_AT_ONCE: Final = 50
+_PAGES_AT_ONCE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
