@@ -13,6 +13,8 @@ from index.errors import ConfigError
 from index.text.fold import fold
 
 _SHARE_OF_BEST: Final = 0.2
+_REMEMBERED: Final = 16_384  # words
+_LONGEST_REMEMBERED: Final = 40  # longer ones hardly come again
 _WITH_PARADIGMS: Final = ("en", "cs", "sk")
 
 
@@ -65,7 +67,6 @@ _ALL: Final = (
     _language("ru", "russian", "аеиоу",
         "и в не на что с по как это для из или к от но же так если у за"),
 )  # fmt: skip
-_folded: Final = lru_cache(4_096)(fold)
 KNOWN: Final = {language.code: language for language in _ALL}
 
 
@@ -79,14 +80,33 @@ def chosen(codes: Iterable[str]) -> tuple[Language, ...]:
     return tuple(found.values())
 
 
+class _Common(dict[str, int]):
+    """Of which languages a word, as written, is a function word: one bit for each. Made when it is asked for."""
+
+    def __init__(self, languages: tuple[Language, ...]) -> None:
+        super().__init__()
+        self._languages = languages
+
+    def __missing__(self, word: str) -> int:
+        folded = fold(word)
+        bits = sum(1 << place for place, language in enumerate(self._languages) if folded in language.function_words)
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        if len(word) <= _LONGEST_REMEMBERED:
+            self[word] = bits
+        return bits
+
+
+_common: Final = lru_cache(4)(_Common)
+
+
 def spoken(words: Iterable[str], text: str, languages: tuple[Language, ...]) -> tuple[Language, ...]:
     """Those of `languages` a text is written in, by its function words and letters; the first where it has none."""
     if len(languages) < 2:
         return languages
-    is_ascii = text.isascii()
-    common = Counter(map(str.lower if is_ascii else _folded, words))
-    votes = [sum(map(common.__getitem__, common.keys() & language.function_words)) for language in languages]
-    if not is_ascii:
+    found = Counter(filter(None, map(_common(languages).__getitem__, words)))
+    votes = [sum(count for bits, count in found.items() if bits >> place & 1) for place in range(len(languages))]
+    if not text.isascii():
         lowered = text.lower()
         votes = [
             vote + sum(map(lowered.count, language.letters)) for vote, language in zip(votes, languages, strict=True)
