@@ -128,7 +128,7 @@ def _rounds(dimension: int) -> "list[tuple[NDArray[numpy.intp], NDArray[numpy.in
 def _turned(columns: "NDArray[numpy.int32]") -> "NDArray[numpy.int32]":
     """All columns, rotated and longer than they were. Blocks of a power of two rows are transformed.
 
-    A round lengthens a column by the root of the block: what was a unit vector stays below 2**31 up to 4,096 dimensions.
+    A round lengthens a column by the root of the block: a unit vector stays below 2**31 up to 4,096 dimensions.
     """
     import numpy
 
