@@ -145,7 +145,7 @@ async def _written(options: argparse.Namespace, config: Config, size: int) -> No
 def _search(config: Config, question: str) -> list[str]:
     file = config.state_dir / "sources.toml"
     file.write_text(f'state_dir = "{config.state_dir}"\n[embed]\nkind = "off"\n')
-    program = [sys.executable, "-c", "from sources.cli.main import main; main()"]
+    program = [sys.executable, "-c", "from sources.cli.start import main; main()"]
     return [*program, "--config", str(file), "search", "--json", _short(question)]
 
 

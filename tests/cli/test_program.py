@@ -49,6 +49,15 @@ def test_the_list_of_commands_loads_none_of_them_and_nothing_heavy() -> None:
     assert ended.stdout.splitlines()[-1] == "LOADED []", ended.stderr
 
 
+def test_the_installed_program_looks_for_garbage_once_its_command_is_there() -> None:
+    ended = python(
+        "import gc, sys\nfrom sources.cli.start import main\n"
+        "sys.argv = ['sources', 'completion', 'bash']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    print(end.code, gc.isenabled())"
+    )
+    assert ended.stdout.splitlines()[-1] == "0 True", ended.stderr
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_says_of_a_command_what_its_own_help_says(name: str) -> None:
     with group.make_context("sources", ["--help"], resilient_parsing=True) as context:
