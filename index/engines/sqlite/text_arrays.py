@@ -12,10 +12,11 @@ from index.engines.sqlite.numbers import Keys, Numbers
 from index.engines.sqlite.texts import BETWEEN, END, Wanted, rows
 from index.store.postings import Text
 
-_BLOCK: Final = 64
-"""Texts at once. The arrays of more leave the processor's cache, which takes longer than the work."""
+_BLOCK: Final = 32
+"""Texts at once: the arrays of more leave the cache of the processor, and memory is asked for anew for each of them."""
 _WIDTH: Final = 8
 _MOST_NUMBERS: Final = 8
+_BEHIND: Final = " " * (_MOST_NUMBERS + 1) * _WIDTH
 _MASKS: Final = numpy.array([(1 << 8 * held) - 1 for held in range(_WIDTH + 1)], dtype="<u8")
 _FACTOR: Final = numpy.uint64(0x9E37_79B9_7F4A_7C15)
 _MARK_BITS: Final = 12
@@ -49,11 +50,11 @@ class _Asked:
     def __init__(self, tokens: Collection[str]) -> None:
         self.place = {token: number for number, token in enumerate(tokens)}
         written = [token.encode() for token in (*tokens, END)]
-        self._numbers = -(-max(map(len, written)) // _WIDTH)
-        data = f" {' '.join((*tokens, END))} ".encode()
-        starts, lengths = _tokens(data)
-        marks, self._own = _marked(_at_each_byte(data, self._numbers), starts, lengths, self._numbers)
-        self.is_distinct = self._numbers <= _MOST_NUMBERS and len(starts) == len(written) == len(numpy.unique(marks))
+        longest = max(map(len, written))
+        self._numbers = min(-(-longest // _WIDTH), _MOST_NUMBERS)
+        at_each_byte, starts, lengths = _tokens(" ".join((*tokens, END)))
+        marks, self._own = _marked(at_each_byte, starts, lengths, self._numbers)
+        self.is_distinct = longest <= _MOST_NUMBERS * _WIDTH and len(starts) == len(written) == len(numpy.unique(marks))
         """Two tokens of one mark are as good as never met; one of several words is only in a key of a rare ligature."""
         self._lengths = lengths
         self._order = numpy.argsort(marks)
@@ -63,11 +64,12 @@ class _Asked:
 
     def times(self, text: str, width: int) -> Places:
         """How often each of the tokens stands in each of the texts, `width` of them with `END` between."""
-        data = f" {text} ".encode()
-        starts, lengths = _tokens(data)
-        at_each_byte = _at_each_byte(data, self._numbers)
-        heads = at_each_byte[starts] & _MASKS[numpy.minimum(lengths, _WIDTH)]
-        likely = numpy.flatnonzero(self._is_likely[heads * _FACTOR >> _SHIFT])
+        at_each_byte, starts, lengths = _tokens(text)
+        heads = at_each_byte[starts]
+        heads &= _MASKS[numpy.minimum(lengths, _WIDTH)]
+        heads *= _FACTOR
+        heads >>= _SHIFT
+        likely = numpy.flatnonzero(self._is_likely[heads])
         lengths = lengths[likely]
         marks, numbers = _marked(at_each_byte, starts[likely], lengths, self._numbers)
         which = self._order[numpy.minimum(numpy.searchsorted(self._marks, marks), len(self._marks) - 1)]
@@ -82,16 +84,19 @@ class _Asked:
         return counts.reshape(height, width)
 
 
-def _tokens(data: bytes) -> tuple[Places, Places]:
-    """Where tokens between two blanks each begin, and how long they are: zero between two blanks side by side."""
-    blanks = numpy.flatnonzero(numpy.frombuffer(data, numpy.uint8) == ord(" "))
-    return blanks[:-1] + 1, numpy.diff(blanks) - 1
+def _tokens(text: str) -> tuple[Words, Places, Places]:
+    """The number that begins at each byte, where tokens between two blanks each begin, and how long they are.
 
-
-def _at_each_byte(data: bytes, numbers: int) -> Words:
-    """The number that begins there."""
-    padded = data + bytes(_WIDTH * numbers)
-    return numpy.ndarray(len(padded) - _WIDTH + 1, "<u8", padded, strides=(1,))
+    Between two blanks side by side is one of no length, and behind the last token there are as many as it takes.
+    """
+    data = f" {text}{_BEHIND}".encode()
+    starts = numpy.flatnonzero(numpy.frombuffer(data, numpy.uint8) == ord(" "))
+    lengths = numpy.diff(starts)
+    lengths -= 1
+    starts += 1
+    past = len(data) - len(_BEHIND)
+    count = int(numpy.searchsorted(starts, past))
+    return numpy.ndarray(len(data) - _WIDTH + 1, "<u8", data, strides=(1,)), starts[:count], lengths[:count]
 
 
 def _marked(at_each_byte: Words, starts: Places, lengths: Places, numbers: int) -> tuple[Words, list[Words]]:
