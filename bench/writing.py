@@ -15,7 +15,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,6 +80,26 @@ def texts_of(folder: Path) -> Texts:
     return Texts(passage for file in files for passage in passages(file.read_text("utf-8", "replace")))
 
 
+class Recorded:
+    """The first `size` passages, kept in a file and given once, one after the other."""
+
+    def __init__(self, texts: Texts, size: int, file: Path) -> None:
+        with file.open("w") as lines:
+            lines.writelines(json.dumps(texts.passage(number)) + "\n" for number in range(size))
+        self._read = enumerate(_lines(file))
+
+    def passage(self, number: int) -> str:
+        place, line = next(self._read)
+        if place != number:
+            raise ValueError(f"passage {number} was asked for, {place} is next")
+        return str(json.loads(line))
+
+
+def _lines(file: Path) -> Iterator[str]:
+    with file.open() as lines:
+        yield from lines
+
+
 async def ingest(texts: Texts, size: int, languages: Sequence[str], forms_dir: Path) -> dict[str, float]:
     identity = HashingEmbedder(_DIMENSION).identity
     draw = numpy.random.default_rng(2).standard_normal((_SAMPLE, _DIMENSION)).astype("<f4")
@@ -88,6 +108,7 @@ async def ingest(texts: Texts, size: int, languages: Sequence[str], forms_dir: P
         config = Config(state_dir=Path(folder), index=Index(languages=tuple(languages)))
         made_with = replace(fingerprint(config, None), embedder=identity.name, dimension=_DIMENSION)
         keys = Keys(config.index.languages, forms_dir=forms_dir)
+        recorded = Recorded(texts, size, Path(folder) / "passages.jsonl")
         keys_s = 0.0
 
         def document_keys(text: str) -> str:
@@ -101,7 +122,7 @@ async def ingest(texts: Texts, size: int, languages: Sequence[str], forms_dir: P
         async with open_store(config.index_file, is_writer=True) as store:
             report = await refresh(
                 store,
-                Plan([SyntheticWorker(texts, size)], parallel=1),
+                Plan([SyntheticWorker(recorded, size)], parallel=1),
                 fingerprint=made_with,
                 document_keys=document_keys,
                 embedder=near,

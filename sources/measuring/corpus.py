@@ -3,24 +3,29 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from index.model import Chunk, ChunkId, Corpus, Document, DocumentId, Kind, SourceId, Span, chunk_id
 from index.text.parts import embedding_text
 from ingest.report import Outcome, SourceReport
 from ingest.writing import Writer
-from sources.measuring.texts import Texts
 
 SOURCE: Final = SourceId("notes:measure")
 _ON_A_PAGE: Final = 10
 _PAGES_AT_ONCE: Final = 500
 
 
+class Passages(Protocol):
+    """`Texts`, or what was made by them before."""
+
+    def passage(self, number: int) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class SyntheticWorker:
     """The `Worker` of a corpus of `size` chunks."""
 
-    texts: Texts
+    texts: Passages
     size: int
 
     @property
@@ -50,7 +55,7 @@ class SyntheticWorker:
         ]
 
 
-def page(texts: Texts, number: int, size: int) -> Document:
+def page(texts: Passages, number: int, size: int) -> Document:
     """The `number`th page of a corpus of `size` chunks."""
     identity = _name(number)
     first = number * _ON_A_PAGE
@@ -64,7 +69,7 @@ def page(texts: Texts, number: int, size: int) -> Document:
     )  # fmt: skip
 
 
-def embedded(texts: Texts, size: int) -> Iterator[tuple[ChunkId, str]]:
+def embedded(texts: Passages, size: int) -> Iterator[tuple[ChunkId, str]]:
     """Each chunk with the text that its vector was made from."""
     for number in range(-(-size // _ON_A_PAGE)):
         document = page(texts, number, size)
