@@ -19,6 +19,7 @@ from index.text.headword import Headword
 from index.text.languages import Language
 from index.text.question import is_question
 from index.text.routing import ROUTES, Route, Target, boosts
+from index.text.topic import Topic
 
 LEXICAL: Final = "bm25"
 NEAREST: Final = "vec"
@@ -32,6 +33,9 @@ class SearchSettings:
     `vector_weight` is what vectors count at most: all of it in documents for a question, `statement_share` of it for a
     text that is no question and whose words are found; in chat as much as words leave uncovered, squared.
 
+    A hit gains `title_lift` of its score if the title of its document has all telling words of a text, and the share
+    of it that it has of them else.
+
     A hit is weak when its cosine is below `floor` (None where the model was not calibrated: then nearness alone never
     makes a hit certain) and the words of the question that it has are less than `least_coverage` of it, by rarity.
     """
@@ -41,6 +45,7 @@ class SearchSettings:
         default_factory=lambda: {Corpus.CHAT: 0.2, Corpus.FORGE: 1.0, Corpus.NOTES: 1.0}
     )
     statement_share: float = 0.2
+    title_lift: float = 0.2
     floor: float | None = None
     least_coverage: float = 0.34
     most_of_one_document: int = 3
@@ -100,6 +105,8 @@ def _routed(
     headwords = [
         Headword(one.query.text, row, languages) for one in asked for row in one.routes if row.heading_factor != 1.0
     ]
+    topics = [Topic(one.query.text, languages) for one in asked]
+    of_title = cache(lambda title: _of_title(title, topics, settings.title_lift))
     of_target = cache(lambda kind, section: boosts(Target(kind, section), routes))
     found = []
     for fused in fuse(rankings):
@@ -107,6 +114,8 @@ def _routed(
         if candidate is None:
             continue
         lifted = of_target(candidate.kind, candidate.section) + _of_heading(candidate, headwords)
+        if candidate.corpus is not Corpus.CHAT:
+            lifted += of_title(candidate.title)
         score = fused.score
         for _, factor in lifted:
             score *= factor
@@ -157,6 +166,12 @@ def _of_heading(candidate: Candidate, headwords: Sequence[Headword]) -> tuple[tu
         return ()
     factor, name = max((headword.lift(candidate.heading), headword.route.name) for headword in headwords)
     return ((f"{name} heading", factor),) if factor > 1.0 else ()
+
+
+def _of_title(title: str, topics: Sequence[Topic], most: float) -> tuple[tuple[str, float], ...]:
+    """The lift of a hit whose document is about what some text asks: the largest, once."""
+    share = max((topic.share(title) for topic in topics), default=0.0)
+    return (("title", 1.0 + most * share),) if share > 0.0 else ()
 
 
 def _trust(lexical: Sequence[Ranked]) -> float:

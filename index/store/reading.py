@@ -55,6 +55,7 @@ class Candidate(NamedTuple):
     source: SourceId
     corpus: Corpus
     kind: Kind
+    title: str
     heading: str
     section: str | None
     path: str | None
@@ -93,7 +94,7 @@ async def chunks_by_id(connection: File, identities: Sequence[ChunkId]) -> dict[
 def candidates(connection: Connection, identities: Sequence[ChunkId]) -> dict[ChunkId, Candidate]:
     """Those of the named chunks that are there, as far as their order depends on them."""
     rows = connection.execute(
-        "SELECT chunk.id, document.id, source.id, source.corpus, document.kind,"
+        "SELECT chunk.id, document.id, source.id, source.corpus, document.kind, document.title,"
         " coalesce(chunk.heading ->> '$[#-1]', document.title), chunk.section, document.path, document.room,"
         f" document.first_ms, document.last_ms, iif(source.corpus = '{Corpus.CHAT.value}', '', chunk.body)"
         " FROM chunk JOIN document USING (document_key) JOIN source USING (source_key)"

@@ -273,7 +273,7 @@ async def test_a_candidate_says_of_a_chunk_what_its_order_depends_on(bench: Benc
     assert set(candidates) == set(stored) == set(asked)
     for one in pages:
         whole, candidate = stored[one.chunks[0].id], candidates[one.chunks[0].id]
-        for name in ("document", "source", "corpus", "kind", "path", "room", "first_ms", "last_ms"):
+        for name in ("document", "source", "corpus", "kind", "title", "path", "room", "first_ms", "last_ms"):
             assert getattr(candidate, name) == getattr(whole, name), name
         assert candidate.section == whole.chunk.section
         assert candidate.heading == (whole.chunk.heading[-1] if whole.chunk.heading else whole.title)

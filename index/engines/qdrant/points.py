@@ -185,6 +185,7 @@ def candidate(identity: int, payload: Mapping[str, Any]) -> Candidate:
             source=SourceId(payload["source"]),
             corpus=corpus,
             kind=Kind(payload["kind"]),
+            title=payload["title"],
             heading=payload["heading"][-1] if payload["heading"] else payload["title"],
             section=payload["section_name"],
             path=payload["path"],
