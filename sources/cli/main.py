@@ -70,10 +70,9 @@ class Lazy(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
-        gc.disable()  # nothing that is imported is garbage: looking for some would take a tenth of the time
-        try:
-            command = import_module(entry.module).command
-        finally:
+        command = import_module(entry.module).command
+        if not gc.isenabled():  # `start` turned it off while all this is imported, which stays
+            gc.freeze()
             gc.enable()
         assert isinstance(command, click.Command)
         return command
