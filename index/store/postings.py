@@ -70,6 +70,16 @@ def keyed(connection: Connection, key: str, ranges: Sequence[Range] | None) -> s
     )
 
 
+def standing(connection: Connection, tokens: Collection[str]) -> frozenset[str]:
+    """Those of the tokens that stand anywhere at all, visible or not."""
+    rows = connection.execute(
+        "SELECT asked.value FROM json_each(?) AS asked WHERE EXISTS (SELECT 1 FROM term WHERE term = asked.value)"
+        " OR EXISTS (SELECT 1 FROM young_term WHERE term = asked.value)",
+        (dumps(list(tokens)),),
+    )
+    return frozenset(row[0] for row in rows)
+
+
 def typed(connection: Connection, token: str, ranges: Sequence[Range] | None) -> tuple[str, str]:
     """The same of a word as typed: those that have it in the title, and in the body."""
     inside, values = within("doc", ranges)

@@ -9,6 +9,7 @@ from index.engines.sqlite.asked import Sought
 from index.engines.sqlite.rarity import Rarity
 from index.engines.sqlite.statistics import Sample, Statistics
 from index.store import postings
+from index.store.fulltext import take_in
 from index.store.store import open_store
 from tests.contract.conftest import Bench
 from tests.contract.test_engine import page
@@ -63,3 +64,24 @@ async def test_a_word_is_counted_unless_most_parts_have_far_too_many(
         assert ask(EVERYWHERE) == (20, [3])
         assert ask(BURST) == (20, [3, 20])
         assert ask(SELDOM) == (2, [3])
+
+
+async def test_what_stands_nowhere_is_left_out_until_it_stands_somewhere(tmp_path: Path) -> None:
+    words = [Sought("raid", ("en0raid", "cs0raid", "de0raid")), Sought(None, ("cs0seldom", "de0seldom"))]
+    async with (
+        open_store(tmp_path / "index.sqlite", is_writer=True) as writer,
+        open_store(tmp_path / "index.sqlite", is_writer=False) as reader,
+    ):
+        statistics = Statistics()
+
+        def ask() -> list[Sought]:
+            statistics.check(reader.connection._conn)
+            return list(Rarity(reader.connection._conn, None, statistics).standing(words).values())
+
+        await Bench(writer, None).put(page("a", "raid"))
+        assert ask() == [Sought("raid", ("en0raid",)), words[1]]
+        await writer.connection.execute("BEGIN")
+        await writer.connection.execute("UPDATE chunk SET keys = keys || ' cs0raid de0seldom'")
+        await take_in(writer.connection)
+        await writer.connection.end("COMMIT")
+        assert ask() == [Sought("raid", ("en0raid", "cs0raid")), Sought(None, ("de0seldom",))]

@@ -73,10 +73,12 @@ class CommonWords:
         """
         sought = [one for word in common for one in word.sought]
         rarity = {one: self._rarity.estimate(one, task.chunks) for one in sought}
+        gains = {word: sum(_gain(rarity[one], task.chunks) for one in word.sought) for word in common}
+        standing = self._rarity.standing(sought)
         unread = [
-            _Unread(word.expression, sum(_gain(rarity[one], task.chunks) for one in word.sought)) for word in common
+            _Unread(expression_of([standing[one] for one in word.sought]), gains[word])
+            for word in sorted(common, key=lambda word: (-gains[word], word.expression))
         ]
-        unread.sort(key=lambda one: (-one.gain, one.expression))
         sums = self._sums
         promising = sums.allowed(sums.ceilings(features, chunks=task.chunks), task.demands, self._scope)
         refined = self._limits.refined

@@ -1,6 +1,7 @@
 """In how many chunks a word stands, where counting all of them would be too dear: judged by a sample of the chunks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from index.engines.sqlite.asked import Sought
@@ -34,6 +35,15 @@ class Rarity:
         """
         sample = self._sample()
         return max(1, round(sample.having_any(sought.keys) * chunks / max(1, sample.chunks)))
+
+    def standing(self, sought: Sequence[Sought]) -> dict[Sought, Sought]:
+        """Each without the keys that stand nowhere, of three languages often two.
+
+        What is looked for in the full-text index takes its time for them as well, each time.
+        """
+        keys = dict.fromkeys(key for one in sought for key in one.keys)
+        stands = self._statistics.standing(self._connection, list(keys))
+        return {one: replace(one, keys=tuple(key for key in one.keys if key in stands) or one.keys) for one in sought}
 
     def counted(self, sought: Sought, chunks: int, *, at_most: int) -> int:
         """Counts no further than `at_most`, and not as far as that if most parts of the index have twice as many."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from index.store.driver import Connection
-from index.store.postings import SAMPLES, sample
+from index.store.postings import SAMPLES, sample, standing
 from index.store.scope import Range
 
 _MOST_COUNTS: Final = 8_192
@@ -72,6 +72,7 @@ class Statistics:
         self._audiences: dict[Visible, Visible] = {}
         self._counts: OrderedDict[tuple[str, Visible, int], int] = OrderedDict()
         self._samples: OrderedDict[Visible, Sample] = OrderedDict()
+        self._stands: dict[str, bool] = {}
 
     def check(self, connection: Connection) -> None:
         """Forget everything if the file has changed, by whomever. Inside the read transaction that asks next."""
@@ -81,6 +82,7 @@ class Statistics:
             self._audiences.clear()
             self._counts.clear()
             self._samples.clear()
+            self._stands.clear()
             self._state = state
 
     def count(self, expression: str, visible: Visible, at_most: int, ask: Callable[[], int]) -> int:
@@ -95,6 +97,16 @@ class Statistics:
                 self._counts.popitem(last=False)
         self._counts.move_to_end(name)
         return self._counts[name]
+
+    def standing(self, connection: Connection, keys: Collection[str]) -> set[str]:
+        """Those of the keys that stand anywhere at all."""
+        if unknown := [key for key in keys if key not in self._stands]:
+            if len(self._stands) > _MOST_COUNTS:
+                self._stands.clear()
+                unknown = list(keys)
+            found = standing(connection, unknown)
+            self._stands.update((key, key in found) for key in unknown)
+        return {key for key in keys if self._stands[key]}
 
     def sample(self, connection: Connection, visible: Visible) -> Sample:
         if visible not in self._samples:

@@ -31,14 +31,14 @@ def counted(of: Mapping[int, Text], wanted: Wanted) -> Counts:
     asked = _Asked(wanted.typed | wanted.keys)
     if not asked.is_distinct:
         return texts.counted(of, wanted)
-    columns = (_Column(), _Column(), _Column())
     chunks = list(of)
+    columns = [_Column(chunks, len(asked.place)) for _ in range(3)]
     for first in range(0, len(chunks), _BLOCK):
         block = rows({chunk: of[chunk] for chunk in chunks[first : first + _BLOCK]})
         table = asked.times(BETWEEN.join([row.tokens for row in block]), sum(len(row.chunks) for row in block))
         for number, (column, row) in enumerate(zip(columns, block, strict=True)):
             width = len(row.chunks)
-            column.add(row.chunks, table[:, number * width : (number + 1) * width])
+            column.add(row.chunks, table[:-1, number * width : (number + 1) * width])
     title, body, keys = columns
     place = asked.place
     return Counts(title.times(place, wanted.typed), body.times(place, wanted.typed), keys.times(place, wanted.keys))
@@ -113,22 +113,19 @@ def _marked(at_each_byte: Words, starts: Places, lengths: Places, numbers: int) 
 class _Column:
     """What was counted in titles, bodies or keys."""
 
-    def __init__(self) -> None:
-        self._chunks: list[int] = []
-        self._tables: list[Places] = []
+    def __init__(self, chunks: Collection[int], tokens: int) -> None:
+        self._chunks: Keys = numpy.array(sorted(chunks), dtype=numpy.int64)
+        self._table: Places = numpy.zeros((tokens, len(self._chunks)), dtype=numpy.intp)
 
     def add(self, chunks: Sequence[int], table: Places) -> None:
-        self._chunks.extend(chunks)
-        self._tables.append(table)
+        self._table[:, numpy.searchsorted(self._chunks, numpy.array(chunks, dtype=numpy.int64))] = table
 
     def times(self, place: Mapping[str, int], wanted: Collection[str]) -> dict[str, Numbers]:
-        chunks: Keys = numpy.array(self._chunks, dtype=numpy.int64)
-        found = dict.fromkeys(wanted, Numbers(chunks[:0], numpy.zeros(0)))
-        if len(chunks):
-            order = numpy.argsort(chunks)
-            chunks = chunks[order]
-            table = numpy.concatenate(self._tables, axis=1)[:, order].astype(numpy.float64)
-            for token in wanted:
-                held = table[place[token]] > 0
-                found[token] = Numbers(chunks[held], table[place[token]][held])
+        found = dict.fromkeys(wanted, Numbers(self._chunks[:0], numpy.zeros(0)))
+        totals: Places = self._table.sum(axis=1)
+        for token in wanted:
+            if totals[place[token]]:
+                of_token = self._table[place[token]]
+                held = numpy.flatnonzero(of_token)
+                found[token] = Numbers(self._chunks[held], of_token[held].astype(numpy.float64))
         return found
