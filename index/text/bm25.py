@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import log
 from typing import Final
 
-K1: Final = 3.0
-B: Final = 0.4
+K1: Final = 2.0
+B: Final = 0.3
 """Measured on the sets of documents (docs/quality.md); a frequency here adds up a word's keys, forms and titles, so it
 saturates later than that of a bare word, and chunks of one size need little of the correction for length."""
 TITLE_WEIGHT: Final = 4.0
