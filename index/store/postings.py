@@ -28,12 +28,13 @@ _IS_ANY_YOUNG: Final = "EXISTS (SELECT 1 FROM young)"
 
 
 class Text(NamedTuple):
-    """A chunk as it is indexed, and how many words it has."""
+    """A chunk as it is indexed, how many words it has, and its id."""
 
     title: str
     body: str
     keys: str
     size: int
+    id: int
 
 
 def totals(connection: Connection, visible: Sequence[Range] | None) -> tuple[int, int]:
@@ -214,7 +215,7 @@ def sample(connection: Connection, visible: Sequence[Range] | None) -> list[str]
 
 def texts(connection: Connection, chunks: Sequence[int]) -> dict[int, Text]:
     rows = connection.execute(
-        "SELECT chunk_key, title, body, keys, size FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))",
+        "SELECT chunk_key, title, body, keys, size, id FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))",
         (dumps(chunks),),
     )
     return {int(row[0]): Text(*row[1:]) for row in rows}

@@ -67,11 +67,13 @@ def test_arrays_and_dicts_give_the_same_numbers(
 
 
 pieces = st.sampled_from(
-    ["disk", "Disk", "DISKS", "disc", "a", "-", "Łódź", "straße", "\0", "\1", "no\1te", "日本", "x" * 40, "x" * 40 + "y",
+    ["disk", "Disk", "DISKS", "disc", "a", "-", "Łódź", "straße", "\0", "\1", "no\1te", "日本", "x" * 40, "x" * 41,
      "internationalize", "internationalizes", "internationalized", "\u2028", "naïve"]
 )  # fmt: skip
 written = st.lists(pieces, max_size=12).map(" ".join)
-some_texts = st.dictionaries(st.integers(1, CHUNKS), st.builds(Text, written, written, written, st.just(1)), max_size=6)
+some_texts = st.dictionaries(
+    st.integers(1, CHUNKS), st.builds(Text, written, written, written, st.just(1), st.just(1)), max_size=6
+)
 
 
 @settings(max_examples=60, deadline=None)

@@ -11,8 +11,8 @@ from math import ceil
 from typing import Final
 
 from index.engines.sqlite.asked import EXACT_WEIGHT, Sought, Task, Word, expression_of
+from index.engines.sqlite.known import Known
 from index.engines.sqlite.rarity import Rarity
-from index.engines.sqlite.sizes import Sizes
 from index.engines.sqlite.sums import Candidates, Sums
 from index.engines.sqlite.texts import Wanted
 from index.store import postings
@@ -55,14 +55,14 @@ class CommonWords:
         limits: Limits,
         rarity: Rarity,
         sums: Sums,
-        sizes: Sizes,
+        known: Known,
     ) -> None:
         self._connection = connection
         self._scope = scope
         self._limits = limits
         self._rarity = rarity
         self._sums = sums
-        self._sizes = sizes
+        self._known = known
 
     def features(
         self, common: Sequence[Word], read: Sequence[Sought], features: Sequence[Feature], task: Task
@@ -97,9 +97,7 @@ class CommonWords:
             typed=frozenset(one.token for one in sought if one.token is not None),
             keys=frozenset(key for one in sought for key in one.keys),
         )
-        texts = postings.texts(self._connection, chosen)
-        self._sizes.learn({chunk: text.size for chunk, text in texts.items()})
-        counts = sums.in_texts(texts, wanted)
+        counts = sums.in_texts(self._known.texts(chosen), wanted)
         return [
             [Feature(sums.frequency(one, counts), estimated_chunks=rarity[one]) for one in word.sought]
             for word in common
@@ -144,7 +142,7 @@ class CommonWords:
                     found.setdefault(key, worth)
             if len(found) >= self._limits.refined:
                 break
-        sizes = self._sizes.of(list(found))
+        sizes = self._known.sizes(list(found))
         return {key: worth * saturation(2.0, sizes.get(key, 0), task.mean_size) for key, worth in found.items()}
 
 

@@ -12,15 +12,14 @@ from typing import Final
 
 from index.engines.sqlite.asked import Counts, Demands, Sought, Task, Word
 from index.engines.sqlite.common import LIMITS, CommonWords, Limits
+from index.engines.sqlite.known import Known
 from index.engines.sqlite.rarity import Rarity
-from index.engines.sqlite.sizes import Sizes
 from index.engines.sqlite.statistics import Statistics
 from index.engines.sqlite.sums import Sums, fastest
-from index.model import Query, Ranked
+from index.model import ChunkId, Query, Ranked
 from index.store import postings
 from index.store.driver import Connection
 from index.store.postings import ALL_MATCHES, MOST_MATCHES, in_text, quoted
-from index.store.reading import chunk_ids
 from index.store.scope import Range, Scope
 from index.text.bm25 import PART_WEIGHT, Feature
 from index.text.fold import tokens, words
@@ -56,9 +55,9 @@ class WordRanking:
         self._limits = limits
         self._statistics = statistics or Statistics()
         self._sums = sums or fastest()
-        self._sizes = Sizes(connection)
+        self._known = Known(connection)
         self._rarity = Rarity(connection, scope.visible, self._statistics)
-        self._common = CommonWords(connection, scope, limits, self._rarity, self._sums, self._sizes)
+        self._common = CommonWords(connection, scope, limits, self._rarity, self._sums, self._known)
 
     def ranked(self, query: Query, *, limit: int) -> list[Ranked]:
         """Best first."""
@@ -86,9 +85,9 @@ class WordRanking:
             standing = found.standing([one for word in read if word.frequency for one in word.sought])
             groups += self._common.features(common, standing, [one for group in groups for one in group], task)
         features = [feature for group in groups for feature in group] + self._of_pairs(asked)
-        ranked = self._best(features, task, limit)
-        covered = self._sums.coverage(groups, [key for key, _ in ranked], chunks=chunks)
-        return [replace(place, coverage=covered[key]) for key, place in ranked]
+        best = self._best(features, task, limit)
+        covered = self._sums.coverage(groups, [key for key, _, _ in best], chunks=chunks)
+        return [Ranked(chunk, rank, score, covered[key]) for rank, (key, chunk, score) in enumerate(best, start=1)]
 
     def _reach(self) -> tuple[Range, ...] | None:
         """Where a large index is read: a narrow scope of few runs by itself."""
@@ -183,8 +182,8 @@ class WordRanking:
                 found |= postings.containing(self._connection, token, visible, limit=MOST_CONTAINING)
         return [Feature(self._sums.present(found), PART_WEIGHT)] if found else []
 
-    def _best(self, features: Sequence[Feature], task: Task, limit: int) -> list[tuple[int, Ranked]]:
-        """The best `limit` that pass the reader's filters; equal scores by id, so that the order is total.
+    def _best(self, features: Sequence[Feature], task: Task, limit: int) -> list[tuple[int, ChunkId, float]]:
+        """The best `limit` that pass the reader's filters, with their scores; equal ones by id: the order is total.
 
         Scored in the order of what each could reach at most, until none that is left could come in.
         """
@@ -195,7 +194,7 @@ class WordRanking:
         start, step = 0, max(500, 4 * task.wanted)
         while start < len(order):
             block = postings.passing(self._connection, order[start : start + step], self._scope)
-            scored |= sums.scores(features, block, self._sizes.of(block), chunks=task.chunks, mean=task.mean_size)
+            scored |= sums.scores(features, block, self._known.sizes(block), chunks=task.chunks, mean=task.mean_size)
             start += step
             step *= 4
             if len(scored) >= task.wanted and start < len(order):
@@ -203,9 +202,9 @@ class WordRanking:
                 if (highest_left := sums.value(highest, order[start])) is not None and highest_left < last:
                     break
         kept = sorted(scored, key=lambda key: (-scored[key], key))[: task.wanted]
-        identities = chunk_ids(self._connection, kept)
+        identities = self._known.ids(kept)
         best = sorted(identities, key=lambda key: (-scored[key], identities[key]))[:limit]
-        return [(key, Ranked(identities[key], rank, scored[key])) for rank, key in enumerate(best, start=1)]
+        return [(key, identities[key], scored[key]) for key in best]
 
 
 class _Postings:

@@ -1,0 +1,38 @@
+"""What a ranking knows of chunks, each asked for once: how many words they have, and their ids."""
+
+from collections.abc import Mapping, Sequence
+
+from index.model import ChunkId
+from index.store import postings
+from index.store.driver import Connection
+from index.store.postings import Text
+from index.store.reading import chunk_ids
+
+
+class Known:
+    """Inside one read transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._sizes: dict[int, int] = {}
+        self._ids: dict[int, ChunkId] = {}
+
+    def texts(self, chunks: Sequence[int]) -> Mapping[int, Text]:
+        """Of those of the chunks that are there; their sizes and ids come along."""
+        found = postings.texts(self._connection, chunks)
+        for chunk, text in found.items():
+            self._sizes[chunk] = text.size
+            self._ids[chunk] = ChunkId(text.id)
+        return found
+
+    def sizes(self, chunks: Sequence[int]) -> Mapping[int, int]:
+        """Of these chunks, as far as they are there, and maybe of others."""
+        if unknown := [chunk for chunk in chunks if chunk not in self._sizes]:
+            self._sizes.update(postings.sizes(self._connection, unknown))
+        return self._sizes
+
+    def ids(self, chunks: Sequence[int]) -> dict[int, ChunkId]:
+        """Of those of the chunks that are there."""
+        if unknown := [chunk for chunk in chunks if chunk not in self._ids]:
+            self._ids.update(chunk_ids(self._connection, unknown))
+        return {chunk: self._ids[chunk] for chunk in chunks if chunk in self._ids}
