@@ -67,11 +67,12 @@ async def test_a_bounded_ranking_keeps_most_of_the_exact_one(
     assert [ranked.score for ranked in bounded] == sorted((ranked.score for ranked in bounded), reverse=True)
 
 
-async def test_the_chunk_with_all_of_the_common_words_comes_first(tmp_path: Path) -> None:
+@pytest.mark.parametrize("together", [6, 2])
+async def test_the_chunk_with_all_of_the_common_words_comes_first(tmp_path: Path, together: int) -> None:
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
         await fill(Bench(store, None))
         exact = await ask(SqliteEngine(store, KEYS, EXACT), " ".join(COMMON))
-        bounded = await ask(SqliteEngine(store, KEYS, TIGHT), " ".join(COMMON))
+        bounded = await ask(SqliteEngine(store, KEYS, replace(TIGHT, together=together)), " ".join(COMMON))
     assert bounded[0].chunk == exact[0].chunk
     assert bounded[0].coverage == pytest.approx(1.0)
 
