@@ -68,7 +68,7 @@ def test_arrays_and_dicts_give_the_same_numbers(
 
 pieces = st.sampled_from(
     ["disk", "Disk", "DISKS", "disc", "a", "-", "Łódź", "straße", "\0", "\1", "no\1te", "日本", "x" * 40, "x" * 41,
-     "internationalize", "internationalizes", "internationalized", "\u2028", "naïve"]
+     "z" * 70, "internationalize", "internationalizes", "internationalized", "\u2028", "naïve"]
 )  # fmt: skip
 written = st.lists(pieces, max_size=12).map(" ".join)
 some_texts = st.dictionaries(
@@ -80,7 +80,7 @@ some_texts = st.dictionaries(
 @given(some_texts, st.frozensets(pieces, max_size=9))
 def test_texts_are_counted_the_same_in_arrays_and_as_the_index_would(texts: dict[int, Text], wanted: set[str]) -> None:
     typed = frozenset(token for text in wanted for token in tokens(text))
-    keys = frozenset(token for text in wanted for token in text.replace("\1", " ").split())
+    keys = frozenset(token for text in wanted for token in text.replace("\1", " ").split(" ") if token)
     plain, fast = (sums.in_texts(texts, Wanted(typed, keys)) for sums in (Sums(), ArraySums()))
     for column in ("title", "body", "keys"):
         found = {token: dict(times) for token, times in getattr(fast, column).items()}

@@ -63,7 +63,7 @@ def _times(row: Row, wanted: Collection[str]) -> dict[str, dict[int, int]]:
         return found
     chunks = iter(row.chunks)
     chunk = next(chunks)
-    for token in filter({END, *found}.__contains__, row.tokens.split()):
+    for token in filter({END, *found}.__contains__, row.tokens.split(" ")):
         if token == END:
             chunk = next(chunks)
         else:
