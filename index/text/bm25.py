@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from math import log
 from typing import Final
 
-K1: Final = 2.0
+K1: Final = 2.5
 B: Final = 0.3
 """Measured on the sets of documents (docs/quality.md); a frequency here adds up a word's keys, forms and titles, so it
 saturates later than that of a bare word, and chunks of one size need little of the correction for length."""
-TITLE_WEIGHT: Final = 4.0
+TITLE_WEIGHT: Final = 3.0
 """What a word counts more in title, headings and path."""
 PART_WEIGHT: Final = 0.5
 """What a word counts that only contains the one typed."""
