@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
+from index.errors import StoreError
 from index.store.codes import STATE
 from index.store.driver import Connection
 from index.store.estimates import Codes
@@ -36,13 +37,20 @@ class HeldCodes:
         self._held: Coded | None = None
 
     def at(self, connection: Connection) -> Coded | None:
-        """As the connection's transaction sees them; None: there are none, and the vectors are few."""
+        """As the connection's transaction sees them; None: there are none, for few vectors or right after an update.
+
+        Raises StoreError for rows that `codes` did not write.
+        """
         rows = connection.execute("SELECT value FROM meta WHERE name = ?", (STATE,)).fetchall()
         with self._lock:
             if not rows:
                 self._held = None
             elif self._held is None or self._held.state != rows[0][0]:
-                self._held = _read(connection, str(rows[0][0]), self._held)
+                try:
+                    self._held = _read(connection, str(rows[0][0]), self._held)
+                except (TypeError, ValueError) as error:  # of numpy, for the most part
+                    message = "the codes of vectors are damaged (run `sources verify --repair`)"
+                    raise StoreError(message) from error
             return self._held
 
 

@@ -6,7 +6,7 @@ much, and numpy takes the distances: int8 components multiply and add up exactly
 equally far.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from json import dumps
 from math import sqrt
@@ -58,19 +58,26 @@ def nearest(
     coded = (held or HeldCodes()).at(connection)
     reach = scope.reach()
     spans = coded.codes.spans(reach) if coded is not None else []
-    if coded is None or sum(past - first for first, past in spans) <= EXACT_UP_TO:
-        best = _best_of_all(connection, data, scope, reach, limit)
+    if coded is None:
+        best = _best_of_all(connection, data, scope, reach, _parts(connection), limit)
+    elif sum(past - first for first, past in spans) <= EXACT_UP_TO:
+        best = _best_of_all(connection, data, scope, reach, [_EVERYTHING], limit)
     else:
         best = _best_by_codes(connection, data, scope, coded, spans, limit)
     return [Near(key, cosine(sqrt(far), len(data))) for key, far in best]
 
 
 def _best_of_all(
-    connection: Connection, data: bytes, scope: Scope, reach: Sequence[Range] | None, limit: int
+    connection: Connection,
+    data: bytes,
+    scope: Scope,
+    reach: Sequence[Range] | None,
+    parts: Iterable[Range],
+    limit: int,
 ) -> list[tuple[int, float]]:
-    """Every vector in the scope is measured. Of a first filling that goes on, all may be a million: not in one blob."""
+    """Every vector in the scope is measured, with one statement for each of `parts`, which hold all keys."""
     rounds = []
-    for low, high in _parts(connection):
+    for low, high in parts:
         runs = [(low, high)] if reach is None else _clipped(reach, low, high)
         if runs:
             rounds.append(_read(connection, data, _RUNS, dumps(runs)))
@@ -102,11 +109,13 @@ def _best_by_codes(
         if len(kept) >= enough or wanted >= estimates.count:
             break
         wanted *= 4
-    return _read(connection, data, _LISTED, dumps(sorted(kept))).best(limit)
+    kept.sort()  # a few thousand, but all where all vectors are equal
+    some = [kept[first : first + MOST_ROWS] for first in range(0, len(kept), MOST_ROWS)]
+    return _joined([_read(connection, data, _LISTED, dumps(keys)) for keys in some]).best(limit)
 
 
 def _parts(connection: Connection) -> Iterator[Range]:
-    """All keys, in ranges that hold `MOST_ROWS` vectors or a few more."""
+    """All keys, in ranges that hold `MOST_ROWS` vectors or a few more: after an update all may be a million."""
     low = count = 0
     for block, vectors in connection.execute("SELECT block, vectors FROM code ORDER BY block").fetchall():
         count += vectors

@@ -60,6 +60,10 @@ class Store:
         """One more connection to the file, which only reads. Raises `StoreError`, also where it was replaced since."""
         async with AsyncExitStack() as opened:
             connection = await opened.enter_async_context(open_file(self._path, is_writer=False))
+            try:
+                await connection.run(lambda bare: bare.execute("PRAGMA data_version").fetchall())  # opens the log, too
+            except DatabaseError as error:
+                raise StoreError(f"{self.name}: cannot be opened once more: {error}") from error
             if self._identity is None or _identity(self._path) != self._identity:
                 raise StoreError(f"{self.name}: is another file by now (run it again)")
             self._further.push_async_exit(opened.pop_all())
@@ -305,7 +309,6 @@ async def open_store(path: Path, *, is_writer: bool) -> AsyncIterator[Store]:
     with pages.in_use(path):
         before = _identity(path)
         async with open_file(path, is_writer=is_writer) as connection, AsyncExitStack() as further:
-            identity = before if before == _identity(path) else None
             traces = None
             try:
                 if is_writer:
@@ -319,6 +322,7 @@ async def open_store(path: Path, *, is_writer: bool) -> AsyncIterator[Store]:
                     raise StoreError(message)
             except DatabaseError as error:
                 raise StoreError(f"{path.name}: cannot be used: {error} (delete it; it is built again)") from error
+            identity = before if before == _identity(path) else None  # after the first read, which opened the log
             try:
                 yield Store(connection, path, identity, further, traces)
             except DatabaseError as error:

@@ -15,6 +15,7 @@ from index.engines.sqlite.engine import SqliteEngine
 from index.model import EVERYTHING, ChunkId, Document, Filters, Query, Term
 from index.search import Mode, Searcher, SearchSettings
 from index.store import documents, vectors
+from index.store.driver import File, connector
 from index.store.store import Store, open_store
 from index.text.searchable import searchable
 from tests.contract.conftest import KEYS, Bench
@@ -184,3 +185,16 @@ async def test_a_question_that_is_cancelled_leaves_no_transaction_open(tmp_path:
             await asyncio.wait_for(asking, 30)
         assert (await searcher.search(["tape"])).hits
         assert not engine.store.connection.in_transaction
+
+
+async def test_where_no_second_connection_can_read_the_first_one_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def other_file(file: Path, *, is_writer: bool) -> File:
+        return File(lambda: connector(file.with_name("nothing.sqlite"), is_writer=is_writer)(), 64)
+
+    async with opened(tmp_path) as (_, engine):
+        (tmp_path / "nothing.sqlite").write_bytes(b"of no use " * 100)
+        monkeypatch.setattr("index.store.store.open_file", other_file)
+        for _ in range(3):
+            await ask(engine)

@@ -360,3 +360,33 @@ async def test_a_vector_of_another_length_has_no_code_and_stops_nothing(tmp_path
         assert await codes.counts(store.connection) == (2_099, 2_099)
         assert await is_in_step(store)
         assert 3 not in await ask(store, made(2, 2_100)[3])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE code SET data = substr(data, 1, 100)",
+        "UPDATE code SET data = NULL",
+        "UPDATE code SET digest = NULL",
+        "UPDATE code SET vectors = 3 WHERE block = (SELECT max(block) FROM code)",
+        "UPDATE frame SET centre = x''",
+        "DELETE FROM frame",
+    ],
+)
+async def test_damaged_codes_are_named_by_a_search_and_mended_by_a_repair(damage: str, tmp_path: Path) -> None:
+    file = tmp_path / "index.sqlite"
+    points = made(2, 2_100)
+    async with open_store(file, is_writer=True) as store:
+        await begin(store)
+        await add(store, points)
+    connection = connector(file, is_writer=True)()
+    connection.execute(damage)
+    connection.close()
+    async with open_store(file, is_writer=True) as store:
+        with pytest.raises(StoreError, match="sources verify --repair"):
+            await ask(store, points[7])
+        async with store.transaction():
+            assert await codes.out_of_step(store.connection) > 0
+            await codes.rewrite(store.connection)
+        assert await is_in_step(store)
+        assert (await ask(store, points[7]))[0] == 7

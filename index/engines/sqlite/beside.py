@@ -6,6 +6,7 @@ if nothing was committed in between, both see the same rows. If something was, t
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from index.errors import StoreError
@@ -28,10 +29,8 @@ class Beside:
         """Before the transaction of the first connection begins."""
         self._seen = None
         if self._is_wanted and self._file is None:
-            try:
+            with suppress(StoreError):  # too many open files, say: the first connection can be asked all the same
                 self._file = await self._store.another()
-            except StoreError:  # of files that this process may have open, say; the first one can be asked all the same
-                self._file = None
             self._is_wanted = self._file is not None
         if self._file is not None:
             self._seen = await self._file.run(version)
