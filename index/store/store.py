@@ -243,7 +243,12 @@ def _identity(path: Path) -> object:
 
 
 async def _migrate(connection: aiosqlite.Connection, name: str) -> None:
-    """Bring the schema to the newest step; two processes that start at once do it once."""
+    """Bring the schema to the newest step; two processes that start at once do it once.
+
+    A step moves rows, and pages keep copies of them, so it leaves a wipe to be made that looks at everything.
+    """
+    from index.store import erase
+
     if await _version(connection, name) == len(STEPS):
         return
     for number in range(1, len(STEPS) + 1):
@@ -252,6 +257,9 @@ async def _migrate(connection: aiosqlite.Connection, name: str) -> None:
             if await _version(connection, name) < number:
                 for statement in statements(STEPS[number - 1]):
                     await connection.execute(statement)
+                await connection.execute(
+                    "UPDATE meta SET value = ? WHERE (name, value) = (?, ?)", (erase.A_LOOK, erase.DEBT, erase.NOTHING)
+                )
                 await connection.execute(f"PRAGMA user_version = {number}")
             await connection.execute("COMMIT")
         except BaseException:

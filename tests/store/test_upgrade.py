@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from index.errors import ReindexNeededError, StoreError
-from index.store import codes, schema, store
+from index.store import codes, erase, fulltext, pages, schema, store
 from index.store.schema import STEPS
 from index.store.store import open_store
 from tests.cli.conftest import Community, community
@@ -96,6 +96,26 @@ async def test_what_was_taken_back_before_stays_gone_and_orders_stay_known(name:
         assert fragment not in file.read_bytes()
     [(removed,)] = asked(file, "SELECT removed FROM purge WHERE applied_ms IS NOT NULL")
     assert removed == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_copies_of_rows_that_the_steps_moved_go_with_the_wipe_that_follows(name: str, tmp_path: Path) -> None:
+    file = unpacked(name, tmp_path / "index.sqlite")
+    [(page_bytes,)] = asked(file, "PRAGMA page_size")
+    await upgrade(file)
+    with pages.in_use(file):
+        assert pages.zero_gaps(file, None, int(str(page_bytes))) == 0
+
+
+async def test_full_text_indexes_that_hold_what_was_deleted_plainly_are_still_written_anew(tmp_path: Path) -> None:
+    file = unpacked("chat_10", tmp_path / "index.sqlite")
+    connection = sqlite3.connect(file)
+    with connection:
+        connection.execute("UPDATE meta SET value = ? WHERE name = ?", (erase.A_REWRITE, erase.DEBT))
+    connection.close()
+    async with open_store(file, is_writer=True) as opened:
+        assert await opened.value(erase.DEBT) == erase.A_REWRITE
+        assert (await opened.wipe()).separators == len(fulltext.SETTLED)
 
 
 @pytest.mark.parametrize("name", NAMES)
