@@ -329,7 +329,8 @@ async def open_store(path: Path, *, is_writer: bool) -> AsyncIterator[Store]:
                     message = f"{path.name}: schema {version} is older than {len(STEPS)} (run `sources refresh` once)"
                     raise StoreError(message)
             except DatabaseError as error:
-                raise StoreError(f"{path.name}: cannot be used: {error} (delete it; it is built again)") from error
+                remedy = _remedy(error) or " (delete it; it is built again)"
+                raise StoreError(f"{path.name}: cannot be used: {error}{remedy}") from error
             identity = before if before == _identity(path) else None  # after the first read, which opened the log
             try:
                 yield Store(connection, path, identity, further, traces)
@@ -344,6 +345,7 @@ _REMEDIES: Final = {
     "SQLITE_FULL": "make room on its disk",
     "SQLITE_IOERR": "look at its disk: the system's log says more",
     "SQLITE_READONLY": "run as the user that owns it and its folder",
+    "SQLITE_CANTOPEN": "run as the user that owns it and its folder",
     "SQLITE_BUSY": "wait until the program that holds it is done",
 }
 

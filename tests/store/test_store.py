@@ -178,6 +178,15 @@ async def test_a_file_that_is_no_index_is_refused_in_one_line(tmp_path: Path) ->
     assert "\n" not in str(caught.value)
 
 
+async def test_nobody_is_told_to_delete_an_index_that_only_cannot_be_opened(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "index.sqlite", is_writer=True):
+        pass
+    (tmp_path / "index.sqlite-wal").mkdir()
+    with pytest.raises(StoreError, match=r"cannot be used: .*\(run as the user that owns it and its folder\)$"):
+        async with open_store(tmp_path / "index.sqlite", is_writer=False):
+            pass
+
+
 async def test_another_fingerprint_says_what_differs(store: Store) -> None:
     await store.check_fingerprint(FINGERPRINT)
     async with store.transaction():
