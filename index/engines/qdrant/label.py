@@ -12,6 +12,7 @@ from qdrant_client import AsyncQdrantClient
 
 from index.engines.qdrant import layout
 from index.engines.qdrant.cluster import Cluster
+from index.engines.qdrant.weights import WEIGHTS_VERSION
 from index.errors import ConfigError, EngineError
 from index.model import Fingerprint
 
@@ -35,12 +36,14 @@ class Label:
     begun: int = 0
     revision: int = 0
     layout: int = LAYOUT
+    weights: int = WEIGHTS_VERSION
 
     @property
     def metadata(self) -> dict[str, Any]:
         return {
             "program": PROGRAM,
             "layout": self.layout,
+            "weights": self.weights,
             "writer": self.writer,
             "made": self.made,
             "is_filling": self.is_filling,
@@ -65,6 +68,7 @@ def label_of(metadata: Mapping[str, Any] | None) -> Label | None:
             begun=int(metadata["begun"]),
             revision=int(metadata["revision"]),
             layout=int(metadata["layout"]),
+            weights=int(metadata.get("weights", 1)),
         )
     except (KeyError, TypeError, ValueError):
         return None
@@ -129,10 +133,11 @@ def check_writer(label: Label, cluster: Cluster, writer: str) -> None:
 
 
 def differences(label: Label, fingerprint: Fingerprint) -> list[str]:
-    """What keeps points of this fingerprint out of the collection. Scrubber and schema do not."""
+    """What keeps points of this program and fingerprint out of the collection. Scrubber and schema do not."""
     same = replace(label.fingerprint, scrubber=fingerprint.scrubber, schema=fingerprint.schema)
-    found = fingerprint.differences(same)
-    return [f"layout: {label.layout} -> {LAYOUT}", *found] if label.layout != LAYOUT else found
+    versions = (("layout", label.layout, LAYOUT), ("weights", label.weights, WEIGHTS_VERSION))
+    found = [f"{name}: {there} -> {wanted}" for name, there, wanted in versions if there != wanted]
+    return found + fingerprint.differences(same)
 
 
 async def make(cluster: Cluster, label: Label) -> None:

@@ -14,6 +14,9 @@ from index.text.bm25 import K1, TITLE_WEIGHT, B
 from index.text.fold import tokens, words
 from index.text.words import Keys
 
+WEIGHTS_VERSION: Final = 2
+"""Raise it with every change that gives some chunk other weights, so of `K1`, `B` and `TITLE_WEIGHT` too: the copy is
+made anew, or chunks of before would be ranked by other rules than new ones."""
 EXACT_WEIGHT: Final = 0.5
 """What a word counts where it stands as typed, beside 1 for its key: a dimension of its own, which saturates apart."""
 MEAN_WORDS: Final = 150.0
