@@ -3,7 +3,8 @@
 import subprocess
 import sys
 import unicodedata
-from itertools import chain
+from hashlib import blake2b
+from itertools import chain, pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from index.text.fold import WORD, fold, tokens, words
 from index.text.languages import KNOWN
 from index.text.pieces import joined, parts
 from index.text.stemmers import stemmer
-from index.text.words import Keys
+from index.text.words import WORDS_VERSION, Keys, rule_keys
 
 LANGUAGES = ("en", "cs", "de")
 KEYS = Keys(LANGUAGES)
@@ -132,6 +133,16 @@ def test_an_unknown_language_is_refused_with_the_known_ones() -> None:
 def test_every_known_language_has_a_stemmer_that_works(code: str) -> None:
     assert KNOWN[code].stemmer is None or stemmer(KNOWN[code].stemmer or "")("abc")
     assert Keys((code,)).query_keys("informatik")
+
+
+def test_stems_are_those_of_this_version_in_every_known_language() -> None:
+    spoken = sorted(set().union(*(language.function_words for language in KNOWN.values())))
+    words_of_all = [*spoken, *(f"{one}{other}" for one, other in pairwise(spoken))]
+    keys = " ".join(key for word in words_of_all for key in rule_keys(word, KNOWN.values()))
+    found = blake2b(keys.encode(), digest_size=8).hexdigest()
+    assert (WORDS_VERSION, found) == (1, "65d8c0fc3b40c8be"), (
+        "other stems, of ours or of pystemmer: raise WORDS_VERSION"
+    )
 
 
 def test_a_question_loads_no_dictionary() -> None:
