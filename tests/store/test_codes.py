@@ -351,6 +351,20 @@ async def test_a_transaction_that_fails_while_codes_are_made_leaves_them_as_they
         assert await is_in_step(store)
 
 
+async def test_when_the_embedder_changes_all_vectors_go_however_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "DROPPED_AT_ONCE", 1_000)
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        await begin(store)
+        await add(store, made(2), parts=3)
+        async with store.transaction():
+            await vectors.drop_all(store.connection)
+        assert await codes.counts(store.connection) == (0, 0)
+        assert await vectors.pending_count(store.connection) == COUNT
+        assert await is_in_step(store)
+
+
 async def test_a_vector_of_another_length_has_no_code_and_stops_nothing(tmp_path: Path) -> None:
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
         await begin(store)
