@@ -22,7 +22,7 @@ from index.errors import (
     SourcesError,
     StoreError,
 )
-from sources.cli.exits import exit_of
+from sources.cli.exits import Exit, exit_of
 from sources.cli.main import COMMANDS, group
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +56,20 @@ def test_the_installed_program_looks_for_garbage_once_its_command_is_there() -> 
         "try:\n    main()\nexcept SystemExit as end:\n    print(end.code, gc.isenabled())"
     )
     assert ended.stdout.splitlines()[-1] == "0 True", ended.stderr
+
+
+def test_the_installed_program_is_interrupted_in_one_line_also_while_it_is_imported() -> None:
+    ended = python(
+        "import sys\n"
+        "class Impatient:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'sources.cli.main':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Impatient())\n"
+        "from sources.cli.start import main\n"
+        "main()"
+    )
+    assert (ended.returncode, ended.stderr) == (Exit.INTERRUPTED, "sources: interrupted\n")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
