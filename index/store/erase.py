@@ -8,9 +8,9 @@ Deleting securely looks up each term of a chunk in each segment, which costs up 
 some number of chunks on it is cheaper to delete plainly and to write the full-text indexes anew in the wipe. The tier
 of young chunks (`fulltext`) is always deleted from plainly, and written anew by the wipe if it was.
 
-The first transaction of a run records that a wipe is owed, and only a wipe that went through takes that back. A run
-that did not begin with the debt of another knows what it deleted and which pages it wrote, from memory alone, and looks
-at nothing else; one that did looks at everything.
+The first transaction of a run records that a wipe is owed, as does each step of the schema, and only a wipe that went
+through takes that back. A run that began with no such debt knows what it deleted and which pages it wrote, from memory
+alone, and looks at nothing else; one that did looks at everything.
 """
 
 import asyncio
