@@ -206,7 +206,7 @@ async def _ask(options: argparse.Namespace, size: int) -> None:
 
             return ask
 
-        inside = f"room:{rooms(size)[1].id} "
+        inside = f"in:{rooms(size)[1].id} "
         say("                               p50 ms    p95     cpu p50    p95   first")
         await _line("vectors", by_vector(Filters()), asked)
         await _line("words, short", by_words(Filters()), short)
