@@ -54,7 +54,7 @@ class Room:
 def rooms(size: int) -> list[Room]:
     """One of a fifth, eighty of a hundredth; a hundred windows at least in all."""
     borders = [0, size // 5, *(size // 5 + number * (size - size // 5) // 80 for number in range(1, 81))]
-    return [Room(RoomId(f"room{number}"), first, past) for number, (first, past) in enumerate(pairwise(borders))]
+    return [Room(RoomId(f"!room{number}:bench"), first, past) for number, (first, past) in enumerate(pairwise(borders))]
 
 
 @dataclass(frozen=True, slots=True)
