@@ -1,8 +1,8 @@
 """Postings of the lexical index: which chunks hold a word or a phrase, and how often.
 
 Everything is asked for inside a set of key ranges, the audience's, so that a hidden room moves neither a frequency nor
-a score. Each index has two tiers (`fulltext`), and a chunk is in one of them: both are asked, and what they say
-together is what a single index would say.
+a score; all but `standing`, which spares looks that would find nothing and changes no result. Each index has two tiers
+(`fulltext`), and a chunk is in one of them: both are asked, and together they say what a single index would say.
 """
 
 from bisect import bisect_right
