@@ -21,10 +21,12 @@ import numpy
 from numpy.typing import NDArray
 
 from index.model import DocumentId, RoomId, SourceId, chunk_id
+from index.store import tallies
 from index.store.driver import Connection, connector
 from index.store.fulltext import SETTLED
 from index.store.vectors import scale
 from index.text.fold import words
+from index.text.tally import tally_of
 from index.text.words import Keys
 from ingest.chat.rendering import source_id
 
@@ -149,6 +151,7 @@ def _put(connection: Connection, source_key: int, room: Room, number: int, lines
         messages.append([f"$w{number}.{place}", f"@{line.name}:bench", sent_ms, at + len(line.name) + 2, past])
         at = past + 1
     body = "\n".join(line.text for line in lines)
+    keys = " ".join(line.keys for line in lines)
     digest = numpy.int64(number).tobytes() * 2
     connection.execute(
         "INSERT INTO document(document_key, id, source_key, kind, title, room, revision, first_ms, last_ms, has_link,"
@@ -164,11 +167,12 @@ def _put(connection: Connection, source_key: int, room: Room, number: int, lines
             number + 1,
             sum(line.size for line in lines),
             body,
-            " ".join(line.keys for line in lines),
+            keys,
             dumps(messages),
             digest,
         ),
     )
+    tallies.put(connection, [(chunk_key, tally_of("", body, keys))])
     connection.executemany(
         "INSERT INTO chunk_sender(sender, chunk_key) VALUES (?, ?)",
         [(sender, chunk_key) for sender in sorted({f"@{line.name}:bench" for line in lines})],

@@ -12,6 +12,7 @@ from json import dumps
 import aiosqlite
 
 from index.model import Chunk, ChunkId, Document, DocumentId, SourceId, Span
+from index.store import tallies
 from index.store.driver import Connection, File
 from index.text.parts import embedding_text
 from index.text.searchable import Searchable, embedded_title
@@ -198,6 +199,7 @@ def _insert(connection: Connection, source_key: int, fresh: Sequence[_Fresh]) ->
         " first_line, last_line, flags, messages, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [(key, new.item.chunk.id, new.document_key, *_columns(new.item, new.digest)) for key, new in keyed],
     )
+    tallies.put(connection, [(key, new.item.tally) for key, new in keyed])
     _put_senders(connection, [(key, new.item.chunk) for key, new in keyed])
     connection.executemany(
         "INSERT INTO part(chunk_key, ordinal, first, past, digest) VALUES (?, ?, ?, ?, ?)",
@@ -215,6 +217,7 @@ def _update(connection: Connection, key: int, document: Document, item: Searchab
         " paragraph = ?, first_line = ?, last_line = ?, flags = ?, messages = ?, digest = ? WHERE chunk_key = ?",
         (*_columns(item, digest), key),
     )
+    tallies.put(connection, [(key, item.tally)])
     connection.execute("DELETE FROM chunk_sender WHERE chunk_key = ?", (key,))
     _put_senders(connection, [(key, item.chunk)])
     spare: dict[bytes, list[int]] = {}

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from json import dumps
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final
 
 from index.store.driver import Connection
 from index.store.scope import Range, Scope, within
@@ -25,16 +25,6 @@ SAMPLES: Final = 16
 SAMPLE_WIDTH: Final = 96
 _IS_ANY_YOUNG: Final = "EXISTS (SELECT 1 FROM young)"
 """Decided once for a statement: without it, FTS5 would open an empty index for nothing."""
-
-
-class Text(NamedTuple):
-    """A chunk as it is indexed, how many words it has, and its id."""
-
-    title: str
-    body: str
-    keys: str
-    size: int
-    id: int
 
 
 def totals(connection: Connection, visible: Sequence[Range] | None) -> tuple[int, int]:
@@ -201,24 +191,17 @@ def _joined(ranges: Sequence[Range], visible: Sequence[Range] | None) -> tuple[R
     return tuple(found)
 
 
-def sample(connection: Connection, visible: Sequence[Range] | None) -> list[str]:
-    """The keys of some `SAMPLES * SAMPLE_WIDTH` visible chunks from all parts of the index; the same every time."""
+def sample(connection: Connection, visible: Sequence[Range] | None) -> list[int]:
+    """Some `SAMPLES * SAMPLE_WIDTH` visible chunks from all parts of the index; the same every time."""
     spread = stretches(connection, visible, wanted=SAMPLES)
     chosen = (spread[number * len(spread) // SAMPLES] for number in range(min(SAMPLES, len(spread))))
     windows = [(low, min(high, low + SAMPLE_WIDTH - 1)) for (low, high), *_ in chosen]
     rows = connection.execute(
-        "SELECT keys FROM json_each(?) AS r CROSS JOIN chunk ON chunk_key BETWEEN r.value ->> 0 AND r.value ->> 1",
+        "SELECT chunk_key FROM json_each(?) AS r CROSS JOIN chunk INDEXED BY chunk_size"
+        " ON chunk_key BETWEEN r.value ->> 0 AND r.value ->> 1",
         (dumps(windows),),
     )
-    return [row[0] for row in rows]
-
-
-def texts(connection: Connection, chunks: Sequence[int]) -> dict[int, Text]:
-    rows = connection.execute(
-        "SELECT chunk_key, title, body, keys, size, id FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))",
-        (dumps(chunks),),
-    )
-    return {int(row[0]): Text(*row[1:]) for row in rows}
+    return [int(row[0]) for row in rows]
 
 
 def matching(

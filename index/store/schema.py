@@ -8,7 +8,8 @@ or audience is a comparison of numbers, in the full-text index as well. The id t
 Text stands in `chunk` alone; `words` and `grams` index it (external content, kept in step by triggers and `fulltext`)
 and `term` is a view of the postings; for the few chunks that `young` names it is `young_words`, `young_grams` and
 `young_term`. Vectors stand in one plain table by chunk, the master copy; `code` holds the codes made of them (`codes`,
-`signs`), a row for each 256 chunk keys. Triggers say which rows are to be made anew.
+`signs`), a row for each 256 chunk keys. Triggers say which rows are to be made anew. `tally` has the words of each
+chunk as numbers (`tallies`).
 
 Chat has its own half (step 2): `room` and what is around it say what may be read and how far it was read, `ledger` what
 each message says now, `chat_window` which messages stand together in one document.
@@ -407,5 +408,18 @@ STEPS: Final[tuple[str, ...]] = (
         DELETE FROM young WHERE chunk_key = old.chunk_key;
         INSERT INTO unindexed(chunk_key) VALUES (old.chunk_key);
     END;
+    """,
+    """
+    -- Of each chunk its words as numbers: see `text.tally`. Chunks of before get theirs from `tallies`, some at a time.
+    CREATE TABLE tally(chunk_key INTEGER PRIMARY KEY, data BLOB NOT NULL);
+    INSERT INTO meta(name, value) SELECT 'tallies.behind', '0' WHERE EXISTS (SELECT 1 FROM chunk);
+    CREATE TRIGGER tally_delete AFTER DELETE ON chunk BEGIN
+        DELETE FROM tally WHERE chunk_key = old.chunk_key;
+    END;
+    CREATE TRIGGER tally_update AFTER UPDATE OF title, body, keys ON chunk
+    WHEN new.title <> old.title OR new.body <> old.body OR new.keys <> old.keys BEGIN
+        DELETE FROM tally WHERE chunk_key = old.chunk_key;
+    END;
+    DROP TABLE vocabulary;
     """,
 )

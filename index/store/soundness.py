@@ -11,7 +11,7 @@ from typing import Final
 
 import aiosqlite
 
-from index.store import codes, fulltext
+from index.store import codes, fulltext, tallies
 from index.store.driver import DatabaseError, File
 
 
@@ -38,6 +38,7 @@ class Fault:
 
 
 CODES: Final = "codes"
+TALLIES: Final = "tallies"
 _REPAIR: Final = "sources verify --repair"
 _REFRESH: Final = "sources verify --repair, then sources refresh: it is read again"
 _UNSOUND_ROOMS: Final = "UPDATE room SET phase = 'new', position = NULL, since = NULL, is_stale = 1 WHERE"
@@ -321,6 +322,10 @@ async def faults(connection: File) -> list[Fault]:
         found.append(
             Fault(CODES, "blocks of codes that are not what the vectors make", blocks, _REPAIR, is_derived=True)
         )
+    if wrong := await tallies.out_of_step(connection):
+        found.append(
+            Fault(TALLIES, "tallies of chunks that are not what the texts say", wrong, _REPAIR, is_derived=True)
+        )
     return found
 
 
@@ -345,6 +350,8 @@ async def repair(connection: File, found: Sequence[Fault]) -> None:
                 await connection.execute(statement)
     if CODES in names:
         await codes.rewrite(connection)
+    if TALLIES in names:
+        await tallies.rewrite(connection)
 
 
 async def damage(connection: aiosqlite.Connection) -> list[str]:

@@ -164,7 +164,7 @@ class Store:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
         """Everything inside is written, or nothing of it. A driver's error becomes a `StoreError`."""
-        from index.store import codes, erase, fulltext
+        from index.store import codes, erase, fulltext, tallies
 
         try:
             await self.connection.execute("BEGIN IMMEDIATE")
@@ -187,6 +187,7 @@ class Store:
             yield
             await fulltext.take_in(self.connection)
             await codes.take_in(self.connection)
+            await tallies.take_in(self.connection)
             await self.connection.run(commit)
         except BaseException as error:
             await self.connection.end("ROLLBACK")

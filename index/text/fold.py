@@ -68,14 +68,17 @@ def words(text: str) -> list[str]:
 
 def tokens(text: str) -> list[str]:
     """The words of a text as the lexical index stores them."""
-    return [word.lower() if word.isascii() else _as_stored(word) for word in words(text)]
+    return [word.lower() if word.isascii() else token_of(word) for word in words(text)]
 
 
 def has_word(text: str) -> bool:
     return WORD.search(text) is not None
 
 
-def _as_stored(word: str) -> str:
+def token_of(word: str) -> str:
+    """One of `words` as the lexical index stores it."""
+    if word.isascii():
+        return word.lower()
     composed = unicodedata.normalize("NFC", word)
     return "".join(map(_stored_letter, _MARK.sub("", composed)))
 

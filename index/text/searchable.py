@@ -8,16 +8,20 @@ from dataclasses import dataclass
 
 from index.model import Chunk, Corpus, Document
 from index.text.fold import words
+from index.text.tally import tally
 
 
 @dataclass(frozen=True, slots=True)
 class Searchable:
-    """A chunk with what the index adds to it. `size` counts the words of title and body."""
+    """A chunk with what the index adds to it. `size` counts the words of title and body; `tally` is these and the keys
+    as numbers.
+    """
 
     chunk: Chunk
     title: str
     keys: str
     size: int
+    tally: bytes
 
 
 def searchable(document: Document, document_keys: Callable[[str], str]) -> list[Searchable]:
@@ -25,12 +29,15 @@ def searchable(document: Document, document_keys: Callable[[str], str]) -> list[
     found = []
     for chunk in document.chunks:
         title = title_line(document, chunk)
+        keys = document_keys(f"{title}\n{chunk.text}")
+        in_title, in_text = words(title), words(chunk.text)
         found.append(
             Searchable(
                 chunk=chunk,
                 title=title,
-                keys=document_keys(f"{title}\n{chunk.text}"),
-                size=len(words(title)) + len(words(chunk.text)),
+                keys=keys,
+                size=len(in_title) + len(in_text),
+                tally=tally(in_title, in_text, keys),
             )
         )
     return found

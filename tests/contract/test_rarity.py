@@ -11,15 +11,22 @@ from index.engines.sqlite.statistics import Sample, Statistics
 from index.store import postings
 from index.store.fulltext import take_in
 from index.store.store import open_store
+from index.text.tally import Tallies, tally_of
 from tests.contract.conftest import Bench
 from tests.contract.test_engine import page
 
 EVERYWHERE, BURST, SELDOM = (Sought(None, (f"en0{word}",)) for word in ("raid", "burst", "seldom"))
 
 
+def sample_of(keys: list[str]) -> Sample:
+    """Of chunks that stand under these keys, in order."""
+    tallies = [tally_of("a title", "and a text", of_chunk) for of_chunk in keys]
+    return Sample(Tallies.of(range(len(keys)), list(map(len, tallies)), b"".join(tallies)))
+
+
 def test_a_sample_says_the_same_to_the_first_question_and_to_later_ones() -> None:
     keys = [" ".join(key for key, each in (("a", 1), ("b", 3), ("c", 7)) if not number % each) for number in range(42)]
-    sample = Sample(keys)
+    sample = sample_of(keys)
     asked: list[list[int]] = []
     for _ in range(3):
         sample.prepare({"b", "c", "d"})
@@ -31,12 +38,12 @@ def test_a_sample_says_the_same_to_the_first_question_and_to_later_ones() -> Non
 
 
 def test_what_stands_in_a_few_parts_of_the_index_is_not_everywhere() -> None:
-    burst = Sample(["x" if number < 60 else "y" for number in range(160)])
+    burst = sample_of(["x" if number < 60 else "y" for number in range(160)])
     burst.prepare({"x", "y"})
     assert not burst.is_everywhere(("x",), 0.1)
     assert burst.is_everywhere(("y",), 0.1)
     assert not burst.is_everywhere(("z",), 0.0)
-    assert not Sample([]).is_everywhere(("x",), 0.0)
+    assert not sample_of([]).is_everywhere(("x",), 0.0)
 
 
 async def test_a_word_is_counted_unless_most_parts_have_far_too_many(

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 
 from index.engines.sqlite.arrays import ArraySums
 from index.engines.sqlite.asked import Counts, Demands, Sought
+from index.engines.sqlite.counting import Wanted
 from index.engines.sqlite.engine import SqliteEngine
 from index.engines.sqlite.statistics import Statistics
 from index.engines.sqlite.sums import Sums
-from index.engines.sqlite.texts import Wanted
 from index.engines.sqlite.words import WordRanking
 from index.model import EVERYTHING, Filters, Query, Term
-from index.store.postings import Text
 from index.store.scope import Scope
 from index.store.store import Store, open_store
 from index.text.bm25 import Feature
-from index.text.fold import tokens
+from index.text.fold import tokens, words
+from index.text.tally import Tallies, tally_of
 from tests.contract.conftest import KEYS, Bench
 from tests.contract.test_common_words import COMMON, TIGHT, page
 
@@ -71,24 +71,32 @@ pieces = st.sampled_from(
      "z" * 70, "internationalize", "internationalizes", "internationalized", "\u2028", "naïve"]
 )  # fmt: skip
 written = st.lists(pieces, max_size=12).map(" ".join)
-some_texts = st.dictionaries(
-    st.integers(1, CHUNKS), st.builds(Text, written, written, written, st.just(1), st.just(1)), max_size=6
-)
+keys_of_words = st.lists(st.sampled_from(["en0disk", "de0disk", "cs0łódź", "日本"]), max_size=12).map(" ".join)
+some_texts = st.dictionaries(st.integers(1, CHUNKS), st.tuples(written, written, keys_of_words), max_size=6)
 
 
 @settings(max_examples=60, deadline=None)
-@given(some_texts, st.frozensets(pieces, max_size=9))
-def test_texts_are_counted_the_same_in_arrays_and_as_the_index_would(texts: dict[int, Text], wanted: set[str]) -> None:
+@given(some_texts, st.frozensets(pieces, max_size=9), st.frozensets(st.sampled_from(["en0disk", "日本", "en0no"])))
+def test_tallies_are_counted_the_same_in_arrays_and_as_the_index_would(
+    texts: dict[int, tuple[str, str, str]], wanted: frozenset[str], keys: frozenset[str]
+) -> None:
     typed = frozenset(token for text in wanted for token in tokens(text))
-    keys = frozenset(token for text in wanted for token in text.replace("\1", " ").split(" ") if token)
-    plain, fast = (sums.in_texts(texts, Wanted(typed, keys)) for sums in (Sums(), ArraySums()))
-    for column in ("title", "body", "keys"):
-        found = {token: dict(times) for token, times in getattr(fast, column).items()}
-        assert found == {token: dict(times) for token, times in getattr(plain, column).items()}
-        assert set(found) == (keys if column == "keys" else typed)
-    for token in typed:
-        times = {chunk: tokens(text.body).count(token) for chunk, text in texts.items()}
-        assert plain.body[token] == {chunk: count for chunk, count in times.items() if count}
+    made = {chunk: tally_of(*texts[chunk]) for chunk in sorted(texts)}
+    tallies = Tallies.of(list(made), list(map(len, made.values())), b"".join(made.values()))
+    assert tallies.sizes() == {chunk: len(words(f"{title} {body}")) for chunk, (title, body, _) in texts.items()}
+    expected = {
+        "title": {token: times(token, {chunk: tokens(text[0]) for chunk, text in texts.items()}) for token in typed},
+        "body": {token: times(token, {chunk: tokens(text[1]) for chunk, text in texts.items()}) for token in typed},
+        "keys": {key: times(key, {chunk: text[2].split() for chunk, text in texts.items()}) for key in keys},
+    }
+    for sums in (Sums(), ArraySums()):
+        counts = sums.in_tallies(tallies, Wanted(typed, keys))
+        for column, of_column in expected.items():
+            assert {token: dict(found) for token, found in getattr(counts, column).items()} == of_column
+
+
+def times(token: str, listed: dict[int, list[str]]) -> dict[int, int]:
+    return {chunk: there.count(token) for chunk, there in listed.items() if token in there}
 
 
 async def ranking(store: Store, query: Query, sums: Sums) -> object:

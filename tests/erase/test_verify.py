@@ -104,6 +104,7 @@ SPOILT = {
     "vector_without_part": ["INSERT INTO vector VALUES (7, 7777, zeroblob(8))"],
     "vector_of_other_length": ["UPDATE vector SET data = zeroblob(9) "
                                "WHERE part_key = (SELECT min(part_key) FROM part)"],
+    "tallies": ["UPDATE tally SET data = zeroblob(8) WHERE chunk_key = (SELECT min(chunk_key) FROM tally)"],
     "codes": ["UPDATE code SET vectors = vectors + 1"],
     "young_without_chunk": ["INSERT INTO young VALUES (7, 1)"],
     "sender_without_chunk": ["INSERT INTO chunk_sender VALUES ('@a:h', 7)"],
@@ -128,7 +129,13 @@ SPOILT = {
 
 
 def test_every_check_is_spoilt_here() -> None:
-    assert {check.name for check in soundness.CHECKS} | {"words", "grams", "codes", "wipe_owed"} == SPOILT.keys()
+    assert {check.name for check in soundness.CHECKS} | {
+        "words",
+        "grams",
+        "codes",
+        "tallies",
+        "wipe_owed",
+    } == SPOILT.keys()
 
 
 def test_a_sound_index_has_no_findings(community: Community) -> None:

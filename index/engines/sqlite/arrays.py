@@ -6,13 +6,13 @@ import numpy
 from numpy.typing import NDArray
 
 from index.engines.sqlite.asked import EXACT_WEIGHT, Counts, Demands, Sought
+from index.engines.sqlite.counting import Wanted
+from index.engines.sqlite.counting_arrays import counted
 from index.engines.sqlite.numbers import Keys, Numbers, each_once, numbers_of, places_of, times_of, union_of
 from index.engines.sqlite.sums import Sums
-from index.engines.sqlite.text_arrays import counted
-from index.engines.sqlite.texts import Wanted
-from index.store.postings import Text
 from index.store.scope import Scope, inside
 from index.text.bm25 import K1, TITLE_WEIGHT, B, Feature, idf
+from index.text.tally import Tallies
 
 
 class ArraySums(Sums):
@@ -23,8 +23,8 @@ class ArraySums(Sums):
     def times(self, listed: str) -> Numbers:
         return times_of(self.keys(listed))
 
-    def in_texts(self, texts: Mapping[int, Text], wanted: Wanted) -> Counts:
-        return counted(texts, wanted)
+    def in_tallies(self, tallies: Tallies, wanted: Wanted) -> Counts:
+        return counted(tallies, wanted)
 
     def frequency(self, sought: Sought, counts: Counts) -> Numbers:
         found = _largest([numbers_of(counts.keys[key]) for key in sought.keys])

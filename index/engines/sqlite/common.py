@@ -11,10 +11,10 @@ from math import ceil
 from typing import Final
 
 from index.engines.sqlite.asked import EXACT_WEIGHT, Sought, Task, Word, expression_of
+from index.engines.sqlite.counting import Wanted
 from index.engines.sqlite.known import Known
 from index.engines.sqlite.rarity import Rarity
 from index.engines.sqlite.sums import Candidates, Sums
-from index.engines.sqlite.texts import Wanted
 from index.store import postings
 from index.store.driver import Connection
 from index.store.postings import MOST_MATCHES, quoted
@@ -97,7 +97,7 @@ class CommonWords:
             typed=frozenset(one.token for one in sought if one.token is not None),
             keys=frozenset(key for one in sought for key in one.keys),
         )
-        counts = sums.in_texts(self._known.texts(chosen), wanted)
+        counts = sums.in_tallies(self._known.tallies(chosen), wanted)
         return [
             [Feature(sums.frequency(one, counts), estimated_chunks=rarity[one]) for one in word.sought]
             for word in common

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from index.model import ChunkId
-from index.store import postings
+from index.store import postings, tallies
 from index.store.driver import Connection
-from index.store.postings import Text
 from index.store.reading import chunk_ids
+from index.text.tally import Tallies
 
 
 class Known:
@@ -17,12 +17,10 @@ class Known:
         self._sizes: dict[int, int] = {}
         self._ids: dict[int, ChunkId] = {}
 
-    def texts(self, chunks: Sequence[int]) -> Mapping[int, Text]:
-        """Of those of the chunks that are there; their sizes and ids come along."""
-        found = postings.texts(self._connection, chunks)
-        for chunk, text in found.items():
-            self._sizes[chunk] = text.size
-            self._ids[chunk] = ChunkId(text.id)
+    def tallies(self, chunks: Sequence[int]) -> Tallies:
+        """Of those of the chunks that are there; their sizes come along."""
+        found = tallies.read(self._connection, chunks)
+        self._sizes.update(found.sizes())
         return found
 
     def sizes(self, chunks: Sequence[int]) -> Mapping[int, int]:

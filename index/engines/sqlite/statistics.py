@@ -7,9 +7,11 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
+from index.store import tallies
 from index.store.driver import Connection
 from index.store.postings import SAMPLES, sample, standing
 from index.store.scope import Range
+from index.text.tally import KEYS, Tallies, number_of
 
 _MOST_COUNTS: Final = 8_192
 _MOST_AUDIENCES: Final = 256
@@ -25,20 +27,20 @@ class Sample:
     Of the first question its own keys are looked for, which takes a fifth of the time: a search may be all there is.
     """
 
-    def __init__(self, keys: Sequence[str]) -> None:
-        self.chunks = len(keys)
-        self._keys = keys
-        self._known: set[str] | None = set()  # None: all
-        self._chunks_of: Mapping[str, Sequence[int]] = {}
+    def __init__(self, of: Tallies) -> None:
+        self.chunks = len(of.chunks)
+        self._keys = list(of.column(KEYS))
+        self._known: set[int] | None = set()  # None: all
+        self._chunks_of: Mapping[int, Sequence[int]] = {}
 
     def prepare(self, keys: set[str]) -> None:
         """What is asked next is about these keys."""
-        if self._known is None or keys <= self._known:
+        if self._known is None or (numbers := set(map(number_of, keys))) <= self._known:
             return
-        self._known = None if self._known else keys
+        self._known = None if self._known else numbers
         self._chunks_of = _chunks_of(self._keys, self._known)
         if self._known is None:
-            self._keys = ()
+            self._keys = []
 
     def having_any(self, keys: Collection[str]) -> int:
         """In how many of the chunks any of the keys stands, all of them prepared."""
@@ -53,14 +55,14 @@ class Sample:
         return sum(number > share * self.chunks / SAMPLES for number in in_part.values()) > SAMPLES / 2
 
     def _having_any(self, keys: Collection[str]) -> set[int]:
-        return set().union(*(self._chunks_of.get(key, ()) for key in keys))
+        return set().union(*(self._chunks_of.get(number_of(key), ()) for key in keys))
 
 
-def _chunks_of(listed: Sequence[str], wanted: set[str] | None) -> Mapping[str, Sequence[int]]:
-    found: defaultdict[str, list[int]] = defaultdict(list)
-    for chunk, text in enumerate(listed):
-        for key in set(text.split()) if wanted is None else wanted.intersection(text.split()):
-            found[key].append(chunk)
+def _chunks_of(keys: Sequence[Sequence[int]], wanted: set[int] | None) -> Mapping[int, Sequence[int]]:
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for chunk, numbers in enumerate(keys):
+        for number in set(numbers) if wanted is None else wanted.intersection(numbers):
+            found[number].append(chunk)
     return found
 
 
@@ -110,7 +112,7 @@ class Statistics:
 
     def sample(self, connection: Connection, visible: Visible) -> Sample:
         if visible not in self._samples:
-            self._samples[visible] = Sample(sample(connection, visible))
+            self._samples[visible] = Sample(tallies.read(connection, sample(connection, visible)))
             if len(self._samples) > _MOST_SAMPLES:
                 self._samples.popitem(last=False)
         self._samples.move_to_end(visible)

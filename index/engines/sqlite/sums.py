@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from index.engines.sqlite.asked import Counts, Demands, Sought, frequency_of
-from index.engines.sqlite.texts import Wanted, counted
-from index.store.postings import Text
+from index.engines.sqlite.counting import Wanted, counted
 from index.store.scope import Scope
 from index.text import bm25
 from index.text.bm25 import Feature
+from index.text.tally import Tallies
 
 Candidates = Any
 """Chunks with a number each, in whatever form; others only hand them on."""
@@ -30,9 +30,9 @@ class Sums:
         """How often each of the numbers stands among those with commas between."""
         return {int(number): count for number, count in Counter(listed.split(",")).items()} if listed else {}
 
-    def in_texts(self, texts: Mapping[int, Text], wanted: Wanted) -> Counts:
+    def in_tallies(self, tallies: Tallies, wanted: Wanted) -> Counts:
         """Of tokens that were not read, in a few chunks."""
-        return counted(texts, wanted)
+        return counted(tallies, wanted)
 
     def frequency(self, sought: Sought, counts: Counts) -> Mapping[int, float]:
         return frequency_of(sought, counts)

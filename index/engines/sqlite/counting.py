@@ -1,0 +1,34 @@
+"""How often tokens stand in a few chunks, by their tallies: where a list of all their postings would be far longer."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from index.engines.sqlite.asked import Counts
+from index.text.tally import KEYS, TEXT, TITLE, Tallies, number_of
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Tokens: as typed, of titles and bodies, and keys."""
+
+    typed: frozenset[str]
+    keys: frozenset[str]
+
+
+def numbered(tokens: Collection[str]) -> dict[int, str]:
+    """The tokens by their numbers. Of two that share one, either."""
+    return {number_of(token): token for token in sorted(tokens)}
+
+
+def counted(tallies: Tallies, wanted: Wanted) -> Counts:
+    typed, keys = numbered(wanted.typed), numbered(wanted.keys)
+
+    def of(column: int, tokens: dict[int, str], asked: Collection[str]) -> dict[str, dict[int, float]]:
+        found: dict[str, dict[int, float]] = {token: {} for token in asked}
+        for chunk, numbers in zip(tallies.chunks, tallies.column(column), strict=True):
+            for number in filter(tokens.__contains__, numbers):
+                times = found[tokens[number]]
+                times[chunk] = times.get(chunk, 0) + 1
+        return found
+
+    return Counts(of(TITLE, typed, wanted.typed), of(TEXT, typed, wanted.typed), of(KEYS, keys, wanted.keys))

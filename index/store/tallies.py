@@ -1,0 +1,100 @@
+"""The tallies of chunks in the index file: read by a ranking, written with each chunk, made for chunks of older files.
+
+A file of before has none. `take_in`, which ends each transaction, makes a few thousand of them; one that is missing is
+made when it is read.
+"""
+
+from collections.abc import Collection, Iterable
+from itertools import pairwise
+from json import dumps
+from typing import Final
+
+from index.errors import StoreError
+from index.store.driver import Connection, File
+from index.text.tally import COLUMNS, WIDTH, Tallies, tally_of
+
+AT_ONCE: Final = 5_000
+"""Chunks of an older file that a transaction makes tallies for: a third of a second."""
+BEHIND: Final = "tallies.behind"
+"""Entry of `meta`, there while chunks with a higher key than it says may have no tally."""
+_PUT: Final = (
+    "INSERT INTO tally(chunk_key, data) VALUES (?, ?) ON CONFLICT(chunk_key) DO UPDATE SET data = excluded.data"
+)
+
+
+def read(connection: Connection, chunks: Iterable[int]) -> Tallies:
+    """Of those of the chunks that are there, in the order of their keys. Raises StoreError for a damaged one."""
+    asked = sorted(chunks)
+    [(listed, lengths, data)] = connection.execute(
+        "SELECT group_concat(chunk_key), group_concat(length(data)), CAST(group_concat(data, '') AS BLOB)"
+        " FROM json_each(?) AS asked CROSS JOIN tally ON chunk_key = asked.value",
+        (dumps(asked),),
+    ).fetchall()
+    found = _numbers(listed)
+    try:
+        held = Tallies.of(found, _numbers(lengths), data or b"")
+    except ValueError as error:
+        raise StoreError("the tallies of chunks are damaged (run `sources verify --repair`)") from error
+    return held if len(found) == len(asked) else _joined(connection, held, set(asked).difference(found))
+
+
+def put(connection: Connection, tallies: Iterable[tuple[int, bytes]]) -> None:
+    """Of chunks by key, in place of others. Inside a transaction."""
+    connection.executemany(_PUT, tallies)
+
+
+async def take_in(connection: File) -> None:
+    """Make some of those that an older file has not. `Store.transaction` ends with it."""
+    await connection.run(_take_in)
+
+
+async def rewrite(connection: File) -> None:
+    """Have all made anew. Inside a transaction."""
+    await connection.execute("DELETE FROM tally")
+    await connection.execute("INSERT OR REPLACE INTO meta(name, value) VALUES (?, '0')", (BEHIND,))
+
+
+async def out_of_step(connection: File) -> int:
+    """Tallies that are not what the texts make, or that belong to no chunk."""
+    return await connection.run(_out_of_step)
+
+
+def _take_in(connection: Connection) -> None:
+    told = connection.execute("SELECT value FROM meta WHERE name = ?", (BEHIND,)).fetchall()
+    if not told:
+        return
+    behind = last = int(told[0][0])
+    rows = connection.execute(
+        "SELECT chunk_key, title, body, keys FROM chunk WHERE chunk_key > ? ORDER BY chunk_key LIMIT ?",
+        (behind, AT_ONCE),
+    )
+    for last, *columns in rows:
+        connection.execute(_PUT, (last, tally_of(*columns)))
+    if last == behind:
+        connection.execute("DELETE FROM meta WHERE name = ?", (BEHIND,))
+    else:
+        connection.execute("UPDATE meta SET value = ? WHERE name = ?", (str(last), BEHIND))
+
+
+def _out_of_step(connection: Connection) -> int:
+    rows = connection.execute("SELECT data, title, body, keys FROM tally CROSS JOIN chunk USING (chunk_key)")
+    wrong = sum(1 for data, *columns in rows if data != tally_of(*columns))
+    [(lost,)] = connection.execute("SELECT count(*) FROM tally WHERE chunk_key NOT IN (SELECT chunk_key FROM chunk)")
+    return wrong + int(lost)
+
+
+def _joined(connection: Connection, held: Tallies, missing: Collection[int]) -> Tallies:
+    """With those that are missing, as far as there are such chunks."""
+    rows = connection.execute(
+        "SELECT chunk_key, title, body, keys FROM json_each(?) AS asked CROSS JOIN chunk ON chunk_key = asked.value",
+        (dumps(sorted(missing)),),
+    )
+    made = {int(key): tally_of(*columns) for key, *columns in rows}
+    for chunk, (first, past) in zip(held.chunks, pairwise(held.bounds[::COLUMNS]), strict=True):
+        made[chunk] = held.data[first * WIDTH : past * WIDTH]
+    chunks = sorted(made)
+    return Tallies.of(chunks, [len(made[chunk]) for chunk in chunks], b"".join(made[chunk] for chunk in chunks))
+
+
+def _numbers(listed: str | None) -> list[int]:
+    return [int(number) for number in listed.split(",")] if listed else []
