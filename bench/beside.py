@@ -25,13 +25,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 import numpy
 import sqlite_vec
+from msgspec.structs import replace
 from pysqlite3 import dbapi2 as sqlite
 
 from bench.output import load, say

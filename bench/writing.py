@@ -16,10 +16,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy
+from msgspec.structs import replace
 
 from bench.output import load, say
 from bench.processes import run_alone

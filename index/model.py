@@ -5,10 +5,11 @@ are code points into the text they are about.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from hashlib import blake2b
 from typing import Final, NewType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 SourceId = NewType("SourceId", str)
 """`repo:<name>`, `forge:<name>/<owner>/<repository>`, `notes:<name>` or `chat:<room id>`."""
@@ -48,16 +49,14 @@ class Kind(StrEnum):
     WINDOW = "window"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """Code points `start` up to, not including, `end`."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message inside a window: who, when, and where its text stands in the chunk."""
 
     event: EventId
@@ -66,8 +65,7 @@ class Message:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """The piece that is indexed and ranked: both rankings rank this unit.
 
     `text` is scrubbed and is what a person is shown. `heading` is the path of headings above it, or section and
@@ -91,8 +89,7 @@ Payload = Mapping[str, str | tuple[str, ...]]
 """Front matter to filter on: level, confidence, period, last_verified, public; tags, area, tech as tuples."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """One page, script or window with all its chunks, scrubbed and validated."""
 
     id: DocumentId
@@ -114,12 +111,13 @@ class Document:
 
 def chunk_id(document: DocumentId, anchor: str) -> ChunkId:
     """`anchor` is unique inside the document and outlives edits elsewhere in it where that can be had."""
+    from hashlib import blake2b  # loads OpenSSL, which a search does without
+
     digest = blake2b(f"{document}\0{anchor}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return ChunkId(int.from_bytes(digest, "big") >> 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct, frozen=True):
     """How far a source has been read. `position` is the source's own business: a commit, a sync token."""
 
     source: SourceId
@@ -129,8 +127,7 @@ class Cursor:
 NO_EMBEDDER: Final = "off"
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(Struct, frozen=True):
     """What an index was built with. Two that differ never meet in one ranking."""
 
     schema: int
@@ -159,7 +156,7 @@ class Fingerprint:
 
     def differences(self, stored: "Fingerprint") -> list[str]:
         """`name: stored -> wanted` for each field that differs; empty means that the index can be used."""
-        names = self.__slots__
+        names = self.__struct_fields__
         return [
             f"{name}: {getattr(stored, name)} -> {getattr(self, name)}"
             for name in names
@@ -167,8 +164,7 @@ class Fingerprint:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Struct, frozen=True):
     """What the reader asked to see; only these remove hits. Values of one field are alternatives."""
 
     corpora: frozenset[Corpus] = frozenset()
@@ -186,8 +182,7 @@ class Filters:
     has_link: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """One thing the reader typed: a word, or a quoted phrase. An excluded one must not occur."""
 
     text: str
@@ -195,8 +190,7 @@ class Term:
     is_excluded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """One text of a search, parsed. `text` is what is embedded: the words without operators."""
 
     text: str
@@ -204,8 +198,7 @@ class Query:
     filters: Filters = Filters()
 
 
-@dataclass(frozen=True, slots=True)
-class Audience:
+class Audience(Struct, frozen=True):
     """Which sources an answer may draw on, decided before ranking. None as sources means all: a shell on the host."""
 
     sources: frozenset[SourceId] | None = None
@@ -214,8 +207,7 @@ class Audience:
 EVERYTHING: Final = Audience()
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """One place in one ranking: best first, `rank` from 1. `score` compares only inside its own ranking.
 
     `coverage` is the share of the question's words, by rarity, that a lexical ranking found in the chunk.
@@ -227,8 +219,7 @@ class Ranked:
     coverage: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a hit came from, for `bm25 #2, vec #1`: `ranking` is "bm25" or "vec", `text` the number of the text."""
 
     ranking: str
@@ -237,16 +228,14 @@ class Origin:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Snippet:
+class Snippet(Struct, frozen=True):
     text: str
     marks: tuple[Span, ...] = ()  # found words, in `text`
     cut_left: bool = False
     cut_right: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A chunk that answers a query, complete enough to be checked: see DESIGN.md promise 11."""
 
     chunk: ChunkId
@@ -275,8 +264,7 @@ class Hit:
     also_at: tuple[str, ...] = ()  # other places of the same text
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a search gives: hits best first, and what the reader should know about them."""
 
     hits: tuple[Hit, ...]

@@ -9,9 +9,10 @@ candidates only what their order depends on is read, and whole chunks of those t
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from index.engines.base import Engine, View
 from index.errors import EmbedderError

@@ -9,8 +9,10 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from index.embed.base import Embedder
 from index.errors import CredentialError, SourcesError

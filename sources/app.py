@@ -4,13 +4,14 @@ Nothing else knows all subsystems. What only a refresh needs is imported when on
 """
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from index.engines.base import Catalogue
 from index.errors import ConfigError, EmbedderError, ReindexNeededError
@@ -77,8 +78,7 @@ def fingerprint(config: Config, identity: "EmbedderIdentity | None") -> Fingerpr
     )
 
 
-@dataclass(frozen=True, slots=True)
-class OpenIndex:
+class OpenIndex(Struct, frozen=True):
     """`keys` are those that questions are read with."""
 
     catalogue: Catalogue
@@ -228,6 +228,8 @@ def _tidied(config: Config) -> tuple[str, ...]:
 
 
 def _forget_forges(clones: Path, keep: set[str]) -> None:
+    import shutil
+
     for folder in clones.glob("forge-*"):
         if folder.name not in keep and not folder.name.endswith((".git", ".lock")):
             shutil.rmtree(folder, ignore_errors=True)

@@ -3,8 +3,9 @@
 What was withdrawn since is not shown; what was edited shows its newest valid revision. Every text passes the scrubber.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from index.errors import ConfigError, QueryError
 from index.model import EventId, Message, RoomId, UserId
@@ -21,16 +22,14 @@ from sources.credentials import Credentials
 _NEWEST_VERSION: Final = "12"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     event: EventId
     sender: UserId
     sent_ms: int
     text: str | None  # None: withdrawn, or not to be had
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Struct, frozen=True):
     """`lines` in the order of the window; `notes` say what is missing."""
 
     room: RoomId

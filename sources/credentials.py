@@ -8,15 +8,16 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
+
+from msgspec import Struct
 
 from index.errors import CredentialError
 
 _MASK: Final = "‹secret›"
 _MAX_BYTES: Final = 64 << 10
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
+_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
 
 
 class Secret:
@@ -61,8 +62,7 @@ class Secret:
         raise TypeError("a Secret cannot be pickled")
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
+class Credential(Struct, frozen=True):
     """One that can be used; `credentials.example` lists the same. Names that the configuration gives are examples."""
 
     name: str
@@ -81,8 +81,7 @@ KNOWN: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(Struct, frozen=True):
     """The credential directory; None when there is none, which is an error only when a secret is asked for."""
 
     directory: Path | None
@@ -94,7 +93,7 @@ class Credentials:
 
     def read(self, name: str) -> Secret:
         """The secret of that name, without the line end that editors add. CredentialError names file and remedy."""
-        if not _NAME.fullmatch(name):
+        if not re.fullmatch(_NAME, name):
             raise CredentialError(f"credential {name[:40]!r}: is not a file name (use letters, digits, dots, dashes)")
         if self.directory is None:
             raise CredentialError(

@@ -5,8 +5,9 @@ before is known.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from index.errors import SourcesError
 from index.model import SourceId
@@ -25,8 +26,7 @@ from sources.config.settings import clones_folder, notes_settings, repo_settings
 from sources.config.source_tables import Notes, Repo
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """One source. `put` are files that are new or differ from the index, `gone` what it holds beyond them."""
 
     source: SourceId
@@ -36,8 +36,7 @@ class Expected:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """A source in the index: its cursor, and path to revision."""
 
     position: str | None = None

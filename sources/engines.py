@@ -5,9 +5,10 @@ What only a cluster needs is imported when one is configured: the client takes m
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from json import JSONDecodeError, dumps, loads
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from index.engines.base import Catalogue, Engine
 from index.engines.sqlite.catalogue import SqliteCatalogue
@@ -26,8 +27,7 @@ ROUTES: Final = "search.routes"
 """The fact under which the writer publishes its `[[search.route]]` rows for readers that have none."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenEngine:
+class OpenEngine(Struct, frozen=True):
     engine: Engine
     catalogue: Catalogue
 

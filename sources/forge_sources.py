@@ -4,7 +4,8 @@ A configured forge says nothing about its repositories: which there are, and whe
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from index.errors import QueryError
 from index.store import forges
@@ -19,8 +20,7 @@ from sources.config.source_tables import Forge
 from sources.credentials import Credentials
 
 
-@dataclass(frozen=True, slots=True)
-class ForgeSource:
+class ForgeSource(Struct, frozen=True):
     """One repository, with the forge that it is of."""
 
     forge: Forge

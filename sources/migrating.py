@@ -6,10 +6,11 @@ Both directions go on where an earlier run was stopped. Neither changes the conf
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from random import Random
 from typing import Final
 from uuid import uuid4
+
+from msgspec import Struct
 
 from index.errors import ConfigError
 from index.store import outgoing
@@ -27,8 +28,7 @@ _TRIES: Final = 2
 """A collection that does not compare is told once more of what differs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
+class Migration(Struct, frozen=True):
     """What was moved in this run, and how both sides compared: chunks of the file, points of the cluster."""
 
     moved: int

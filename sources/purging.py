@@ -8,7 +8,9 @@ import os
 import pwd
 import time
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from index.errors import BusyError, ConfigError, QueryError, StoreError
 from index.model import RoomId
@@ -29,8 +31,7 @@ from sources.copying import open_copy
 from sources.credentials import Credentials
 
 
-@dataclass(frozen=True, slots=True)
-class Purge:
+class Purge(Struct, frozen=True):
     """`is_applied` False: a refresh is running, see `busy`.
 
     `is_erased` False: `readers` keep old pages alive, or the cluster did not acknowledge, see `copy_fault`.

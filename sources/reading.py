@@ -7,9 +7,11 @@ costs freshness and leaves a note, never the answer, as long as there is a clone
 import re
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
+
+from msgspec import Struct, structs
 
 from index.errors import ForgeError, QueryError, SourcesError
 from index.model import ChunkId, Corpus, DocumentId, EventId, RoomId, SourceId
@@ -33,8 +35,7 @@ from sources.forge_sources import ForgeSource, forge_sources, named, placed
 AnySource = Repo | Notes | ForgeSource
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """What to read: a chunk by its number, a message, or a path in a source; all lines unless some are named."""
 
     chunk: ChunkId | None = None
@@ -45,8 +46,7 @@ class Reference:
     lines: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """Lines of a file as it is now."""
 
     source: SourceId
@@ -58,8 +58,7 @@ class Passage:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """Lines that hold a pattern, source by source. `faults` are sources that could not be looked through at all."""
 
     lines: tuple[GrepLine, ...]
@@ -124,7 +123,7 @@ async def _place(config: Config, reference: Reference) -> tuple[AnySource, Refer
         found = placed(await forge_sources(config), f"{reference.source}/{reference.path}")
         if found is None:
             raise
-        return found[0], replace(reference, source=found[0].repo.source, path=found[1])
+        return found[0], structs.replace(reference, source=found[0].repo.source, path=found[1])
 
 
 async def _stored(config: Config, reference: Reference) -> StoredChunk:
@@ -197,7 +196,7 @@ async def _from_repository(repository: Repository, source: SourceId, reference: 
     notes = await _freshened(repository)
     data = await repository.show(reference.path)
     passage = _passage(source, data, reference)
-    return replace(passage, notes=tuple(notes))
+    return structs.replace(passage, notes=tuple(notes))
 
 
 def _from_notes(notes: Notes, reference: Reference) -> Passage:

@@ -7,9 +7,10 @@ once whether it is still given to us.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from random import Random
 from typing import Final
+
+from msgspec import Struct, field
 
 from index.errors import SourcesError
 from index.model import Corpus, Document, DocumentId, SourceId
@@ -41,8 +42,7 @@ _LISTED_ANEW: Final = "run sources refresh, which holds it against the listing; 
 _AGAIN: Final = "run sources refresh; if it is told again, sources refresh --full"
 
 
-@dataclass(frozen=True, slots=True)
-class Remade:
+class Remade(Struct, frozen=True):
     """How many documents were made again, what differs, and what could not be asked."""
 
     documents: int = 0
@@ -50,8 +50,7 @@ class Remade:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Tally:
+class _Tally(Struct):
     documents: int = 0
     differing: dict[SourceId, int] = field(default_factory=dict)
     lost: list[SourceId] = field(default_factory=list)

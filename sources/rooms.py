@@ -1,7 +1,8 @@
 """The rooms of the reader account as a host wants to know them: read or not, why, how far, and with which holes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from index.model import RoomId
 from index.store import rooms as room_store
@@ -14,8 +15,7 @@ from ingest.chat.room import Judgement, room_of
 from sources.config.model import Config
 
 
-@dataclass(frozen=True, slots=True)
-class RoomStatus:
+class RoomStatus(Struct, frozen=True):
     """`override` is what the configuration says of this room; gaps are timelines that are still being filled."""
 
     record: RoomRecord

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from index.errors import ConfigError, MatrixError
 from index.model import RoomId, UserId
@@ -17,8 +18,7 @@ from sources.config.model import Config
 from sources.credentials import Credentials
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """`name` is as the list has it, or the id of a room that is not on it. `fault` says why it cannot be done."""
 
     what: str  # "join" or "leave"
@@ -28,8 +28,7 @@ class Move:
     fault: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Roster:
+class Roster(Struct, frozen=True):
     moves: tuple[Move, ...]
     in_place: int  # rooms of the list that the account is in already
 

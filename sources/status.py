@@ -3,8 +3,9 @@
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from index.errors import StoreError
 from index.model import NO_EMBEDDER, Corpus, Fingerprint, RoomId, SourceId, corpus_of
@@ -17,8 +18,7 @@ from sources.config.model import Config
 from sources.config.settings import purges_folder
 
 
-@dataclass(frozen=True, slots=True)
-class SourceStatus:
+class SourceStatus(Struct, frozen=True):
     """`succeeded_ms` is the last run that brought it up to date, `fault` what went wrong in a later one."""
 
     source: SourceId
@@ -32,8 +32,7 @@ class SourceStatus:
     label: str = ""  # what people call it
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(Struct, frozen=True):
     """A joined room that is not read. `outcome` is refused or suspended, `reason` a code, `text` a line for people."""
 
     room: RoomId
@@ -43,8 +42,7 @@ class Unread:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """`missing` are configured sources that were never indexed; `fingerprint` is None before the first refresh.
 
     `rooms` counts joined rooms by what was decided about them. `running` is the process of a refresh at work, None

@@ -5,8 +5,9 @@ sources themselves, and `sources check` at everything that they need.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sources.config.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from sources.remedies import parted
@@ -18,8 +19,7 @@ _UNITS: Final = ((DAY_MS, "day"), (HOUR_MS, "hour"), (MINUTE_MS, "minute"), (SEC
 _MOST_OF_A_GROUP: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """`subject` is a source, all rooms, a forge, the disk or the index."""
 
     subject: str

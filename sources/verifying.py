@@ -4,9 +4,10 @@ Takes the write lock: what changes meanwhile cannot be compared. Nothing is writ
 """
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from random import Random
 from typing import Final
+
+from msgspec import Struct
 
 from index.errors import StoreError
 from index.store import driver, erase, purges, soundness
@@ -24,8 +25,7 @@ _ROUNDS: Final = 3
 """What a repair drops may leave something else without what it belonged to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """`faults` are those that are left; `mended` went by a repair."""
 
     faults: tuple[Fault, ...]

@@ -7,12 +7,13 @@ needs is imported when something is written.
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from json import dumps, loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import aiosqlite
+from msgspec.structs import asdict
 
 from index.errors import ReindexNeededError, StoreError
 from index.model import NO_EMBEDDER, Corpus, Cursor, Fingerprint, SourceId, corpus_of

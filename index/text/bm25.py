@@ -8,9 +8,10 @@ inside the term frequency (BM25F).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import log
 from typing import Final
+
+from msgspec import Struct
 
 K1: Final = 2.5
 B: Final = 0.3
@@ -22,8 +23,7 @@ PART_WEIGHT: Final = 0.5
 """What a word counts that only contains the one typed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
+class Feature(Struct, frozen=True):
     """One thing to be found: `frequency` is how often, weighted by field, it stands in each chunk that has it.
 
     `estimated_chunks` is in how many chunks it stands where `frequency` knows of some of them alone.

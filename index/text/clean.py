@@ -6,28 +6,30 @@ What people wrote is data from strangers; it may not move a cursor, set a title,
 import re
 from typing import Final
 
-_SEQUENCE: Final = re.compile(
+_SEQUENCE: Final = (
     "\x1b\\[[0-?]*[ -/]*[@-~]"  # CSI: cursor, colours, modes
     "|\x1b[\\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # OSC, DCS and other strings
 )
-_BREAK: Final = re.compile("\r\n?|[\u2028\u2029\x0b\x0c\x85]")
-# C1 controls may begin sequences too, but are as often letters of a wrong encoding: what follows them stays.
-_CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
-# Direction marks and overrides, invisible operators and fillers, byte order marks, interlinear notes, tags.
-_INVISIBLE: Final = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
-    "\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_INERT: Final[dict[int, str | None]] = {
+    # C1 controls may begin sequences too, but are as often letters of a wrong encoding: what follows them stays.
+    **dict.fromkeys((*range(0x09), *range(0x0E, 0x20), *range(0x7F, 0xA0)), " "),
+    **dict.fromkeys((0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029), "\n"),
+    # Direction marks and overrides, invisible operators and fillers, byte order marks, interlinear notes, tags.
+    **dict.fromkeys((0x00AD, 0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x200B, 0x200E, 0x200F)),
+    **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2060, 0x2070), 0x3164, 0xFEFF, 0xFFA0)),
+    **dict.fromkeys((*range(0xFFF9, 0xFFFC), *range(0xE0000, 0xE0080))),
+    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
+}
+"""What each letter becomes that must not stay; None: nothing."""
 
 
 def inert(text: str) -> str:
     """The text without control sequences and invisible characters; line breaks and tabs stay. Idempotent."""
     if text.isascii() and text.isprintable():
         return text
-    text = _SEQUENCE.sub("", text)
-    text = _CONTROL.sub(" ", _BREAK.sub("\n", text))
-    return _SURROGATE.sub("\ufffd", _INVISIBLE.sub("", text))
+    if "\x1b" in text:
+        text = re.sub(_SEQUENCE, "", text)
+    return text.replace("\r\n", "\n").translate(_INERT)
 
 
 def inert_line(text: str) -> str:

@@ -21,13 +21,12 @@ _UNITS_MS: Final = {
     "m": 30 * 24 * _HOUR_MS,
     "y": 365 * 24 * _HOUR_MS,
 }
-_AGO: Final = re.compile(r"(\d{1,5})([hdwmy])", re.ASCII | re.IGNORECASE)
-_DATE: Final = re.compile(r"\d{4}(-\d{2}){0,2}", re.ASCII)
-_TIME: Final = re.compile(
-    r"\d{4}-\d{2}-\d{2}T\d{2}(:\d{2}){1,2}(\.\d{1,6})?(Z|[+-]\d{2}:?\d{2})?", re.ASCII | re.IGNORECASE
-)
-_SENDER: Final = re.compile(r"@[^\s:]+:\S+")
-_ROOM: Final = re.compile(r"[#!][^\s:]+(:\S+)?")
+# Compiled when an operator is met: most questions have none.
+_AGO: Final = r"(?ai)(\d{1,5})([hdwmy])"
+_DATE: Final = r"(?a)\d{4}(-\d{2}){0,2}"
+_TIME: Final = r"(?ai)\d{4}-\d{2}-\d{2}T\d{2}(:\d{2}){1,2}(\.\d{1,6})?(Z|[+-]\d{2}:?\d{2})?"
+_SENDER: Final = r"@[^\s:]+:\S+"
+_ROOM: Final = r"[#!][^\s:]+(:\S+)?"
 
 
 class FilterBuilder:
@@ -88,11 +87,11 @@ class FilterBuilder:
 
 def read_time(value: str, *, now_ms: int) -> int | None:
     """Milliseconds of a date, a time or a span before now (`7d`; a month is 30 days, a year 365); None for neither."""
-    if ago := _AGO.fullmatch(value):
+    if ago := re.fullmatch(_AGO, value):
         return max(0, now_ms - int(ago[1]) * _UNITS_MS[ago[2].lower()])
-    if _DATE.fullmatch(value):
+    if re.fullmatch(_DATE, value):
         text = value + "-01-01"[len(value) - 4 :] if len(value) < 10 else value
-    elif _TIME.fullmatch(value):
+    elif re.fullmatch(_TIME, value):
         text = value.upper()
     else:
         return None
@@ -112,8 +111,8 @@ def _one_of(names: frozenset[str]) -> Callable[[str], str | None]:
     return lambda value: value.lower() if value.lower() in names else None
 
 
-def _like(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
-    return lambda value: value if pattern.fullmatch(value) else None
+def _like(pattern: str) -> Callable[[str], str | None]:
+    return lambda value: value if re.fullmatch(pattern, value) else None
 
 
 _KINDS: Final = frozenset(kind.value for kind in Kind)

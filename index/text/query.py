@@ -11,8 +11,9 @@ comes in.
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from index.errors import QueryError
 from index.model import Query, Term
@@ -26,13 +27,17 @@ MOST_WORDS_WITH_SYNTAX: Final = 10
 """A text of more words, besides phrases and exclusions, is prose."""
 
 _CLOSING: Final = {'"': '"', "„": '“”"', "“": "”", "”": "”", "«": "»", "»": "«", "‟": "”"}
-_QUOTES: Final = re.compile("[" + "".join({*_CLOSING, *"".join(_CLOSING.values())}) + "]")
+_QUOTES: Final = frozenset({*_CLOSING, *"".join(_CLOSING.values())})
+_UNQUOTED: Final = dict.fromkeys(map(ord, _QUOTES), " ")
 _OPERATOR: Final = re.compile(rf"-?({'|'.join(OPERATORS)}):(?=\S)", re.IGNORECASE)
 _NO_EXCLUSION: Final = re.compile(r"-(?:\d[\d.,]*|\w)(?!\w)|--|-(?=\s|$)")
 _RUN: Final = re.compile(r"\S+")
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_DROPPED: Final = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_CLEAN: Final[dict[int, str | None]] = {
+    **dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029), " "),
+    **dict.fromkeys((0x061C, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF)),
+    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
+}
+"""Controls separate, what is invisible is dropped, half a letter is shown as one that could not be read."""
 _HELP: Final = (
     'holds no word to look for (write words, "a phrase", -without; narrow with from: in: repo: kind: section: tag:'
     " area: confidence: before: after: has:link corpus:)"
@@ -69,8 +74,7 @@ def parse(text: str, *, now_ms: int, field: str = "text") -> Query:
     return Query(text=words, terms=kept, filters=filters.built())
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     text: str
     operator: str | None = None
     is_phrase: bool = False
@@ -78,8 +82,7 @@ class _Piece:
 
 
 def _cleaned(text: str) -> str:
-    text = _SURROGATE.sub("\ufffd", _DROPPED.sub("", _CONTROL.sub(" ", text)))
-    return unicodedata.normalize("NFC", text)
+    return unicodedata.normalize("NFC", text.translate(_CLEAN))
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
@@ -100,7 +103,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
             continue
         place = _end_of_word(text, start, run.end())
         # A quotation mark without its partner is no syntax: what it stands in falls into words.
-        for word in _QUOTES.sub(" ", text[start:place]).split():
+        for word in text[start:place].translate(_UNQUOTED).split():
             yield _Piece(word, is_excluded=is_excluded)
 
 
@@ -134,9 +137,9 @@ def _quoted(text: str, start: int) -> tuple[str, int] | None:
 
 def _end_of_word(text: str, start: int, end: int) -> int:
     """A word ends before a blank, or before a quotation that begins inside of it, as in `say:"so what"`."""
-    for mark in _QUOTES.finditer(text, start + 1, end):
-        if _quoted(text, mark.start()) is not None:
-            return mark.start()
+    for place in range(start + 1, end):
+        if text[place] in _QUOTES and _quoted(text, place) is not None:
+            return place
     return end
 
 

@@ -5,9 +5,10 @@ words, never regular expressions, so a row of the configuration cannot make a qu
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from index.model import Kind
 from index.text.fold import fold
@@ -16,16 +17,14 @@ _EDGES: Final = "\"'`„“”‚‘’«»()[]{}<>.,;:!?…"
 _MOST_WORDS: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """What a route looks at in a hit."""
 
     kind: Kind
     section: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """Questions that open with one of `phrases` lift hits of `sections` or `kinds` by `factor`.
 
     In a phrase `*` stands for one or more words, and a word that ends in `*` for all words that begin so. Case and

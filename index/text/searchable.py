@@ -4,15 +4,15 @@ Pure. The writer makes it once; a query meets it through the same `Keys`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from index.model import Chunk, Corpus, Document
 from index.text.fold import words
 from index.text.tally import tally
 
 
-@dataclass(frozen=True, slots=True)
-class Searchable:
+class Searchable(Struct, frozen=True):
     """A chunk with what the index adds to it. `size` counts the words of title and body; `tally` is these and the keys
     as numbers.
     """

@@ -8,8 +8,10 @@ server's order whatever came first.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+from msgspec.structs import replace
 
 from index.errors import StoreError
 from index.model import EventId, RoomId, UserId

@@ -6,10 +6,12 @@ headings and paths.
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import Final
+
+from msgspec.structs import replace
 
 from index.model import Chunk, Corpus, Document, DocumentId, SourceId, chunk_id
 from index.text.parts import DEFAULT_PART_BYTES, cut_parts

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import astuple, dataclass, field, replace
 
+from msgspec import structs
+
 from index.model import Corpus, Cursor, SourceId
 from index.store import file_states
 from ingest.forge.documents import Rules, Skipped, document, id_of
@@ -78,7 +80,7 @@ class NotesWorker:
                     skipped[made.reason] += 1
                     await batch.remove([id_of(self.source, note.path, self.scrub)])
                 else:
-                    await batch.put(replace(made, first_ms=note.modified_ms, last_ms=note.modified_ms))
+                    await batch.put(structs.replace(made, first_ms=note.modified_ms, last_ms=note.modified_ms))
                 states[note.path] = note.state
         if violations:
             raise stop(f"notes {self.folder.settings.name}", violations)

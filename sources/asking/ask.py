@@ -6,11 +6,13 @@ Where the search finds nothing certain no model is asked: there is nothing that 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from datetime import UTC
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from index.ask import Evidence, evidence, prompt, worth_asking
 from index.citations import Judged, Marker
@@ -36,8 +38,7 @@ class Outcome(StrEnum):
     BROKEN = "broken"  # the answer broke off; what came of it is there
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """An answer with everything that is needed to check it. `fault` says why it is broken."""
 
     question: str

@@ -8,10 +8,10 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
 from typing import Final
 
 import httpx
+from msgspec import Struct
 
 from index.ask import Prompt
 from index.errors import CredentialError, ModelError
@@ -23,8 +23,7 @@ _FIRST_WAIT_S: Final = 0.5
 _LONGEST_WAIT_S: Final = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
+class ModelSettings(Struct, frozen=True):
     """Where and how to ask. `api_key` is called at each request and kept nowhere."""
 
     url: str
@@ -36,8 +35,7 @@ class ModelSettings:
     timeout_s: float = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """How an answer ended. `fault` says why it broke off, `note` why a whole one is short."""
 
     fault: str = ""

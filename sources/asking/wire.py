@@ -7,9 +7,10 @@ arrive and gives pieces of text; in the end it knows whether the answer is whole
 import codecs
 import json
 import re
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 _ROUTE: Final = "/v1/chat/completions"
 _THINKING: Final = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
@@ -26,8 +27,7 @@ class AnswerError(Exception):
     """An answer that cannot be used. The message holds nothing of its content."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Bytes of a whole answer with its wrapping, and characters of its text."""
 
     max_bytes: int = 4 << 20

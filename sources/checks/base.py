@@ -1,9 +1,10 @@
 """What a probe is and what it finds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+from msgspec import Struct
 
 from index.errors import SourcesError
 from sources.config.model import Config
@@ -17,8 +18,7 @@ class Verdict(StrEnum):
     FAIL = "fail"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One row of the table. `detail` says what was found, `remedy` what to do; never a credential."""
 
     name: str

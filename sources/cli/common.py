@@ -1,14 +1,13 @@
 """What all commands share: the options before and after the command's name, and what they resolve to."""
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 import click
+from msgspec import Struct
 
 from sources.cli.style import Style
 from sources.config.load import find, load
@@ -18,8 +17,7 @@ from sources.credentials import Credentials
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-@dataclass(slots=True)
-class Invocation:
+class Invocation(Struct):
     """One run of the program: its common options, and what they lead to, read when first asked for."""
 
     config_file: Path | None = None
@@ -27,7 +25,7 @@ class Invocation:
     as_json: bool = False
     is_quiet: bool = False
     verbosity: int = 0
-    _config: Config | None = field(default=None, repr=False)
+    _config: Config | None = None
 
     @property
     def config(self) -> Config:
@@ -59,9 +57,12 @@ class Invocation:
 
 def style_of(stream: TextIO, environment: Mapping[str, str]) -> Style:
     """Colours only on a terminal that can show them, and not where NO_COLOR says otherwise (no-color.org)."""
-    is_terminal = stream.isatty()
-    has_colour = is_terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
-    return Style(has_colour=has_colour, width=shutil.get_terminal_size().columns if is_terminal else None)
+    if not stream.isatty():
+        return Style()
+    import shutil  # brings all compressors with it
+
+    has_colour = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+    return Style(has_colour=has_colour, width=shutil.get_terminal_size().columns)
 
 
 def _store(context: click.Context, parameter: click.Parameter, value: object) -> None:

@@ -3,10 +3,10 @@
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from msgspec import Struct
 
 from index.errors import QueryError
 from index.evaluate import HITS, K, Level, Question, Score, as_text, means, place_of, question_of, result_line, score
@@ -22,8 +22,7 @@ _MODES = (Mode.LEXICAL, Mode.VECTOR, Mode.HYBRID)
 _MEASURES = (("MRR", "mrr"), ("nDCG", "ndcg"), ("recall", "recall"))
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """The rankings of each question by mode; without vectors there is the lexical one alone."""
 
     questions: tuple[Question, ...]

@@ -7,11 +7,11 @@ python -m sources.cli.manual man > man/sources.1
 import inspect
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import click
+from msgspec import Struct
 
 from sources.cli.exits import Exit
 from sources.cli.main import COMMANDS, group
@@ -42,16 +42,14 @@ FILES: Final = {
 _COMMON: Final = frozenset({"config_file", "credentials_dir", "as_json", "is_quiet", "verbosity"})
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """`names` as they are typed, with what they take."""
 
     names: str
     help: str
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """One command. `blocks` are its paragraphs in order; a block of lines that must stay as they are is a tuple."""
 
     name: str

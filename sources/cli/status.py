@@ -4,10 +4,10 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Final
 
 import click
+from msgspec.structs import asdict
 
 from index.model import NO_EMBEDDER, Corpus
 from sources.cli.common import Invocation, common_options

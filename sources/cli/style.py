@@ -2,8 +2,9 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36", "mark": "1;33"}
 
@@ -23,8 +24,7 @@ _VISIBLE: Final[dict[int, int | str]] = {
 _ON_ONE_LINE: Final[dict[int, int | str]] = {**_VISIBLE, 10: " "}
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     """How to write for one output. `width` is None where nobody watches: nothing is cut there."""
 
     has_colour: bool = False

@@ -1,1 +1,1 @@
-"""`sources.toml`: read once, strictly, into frozen dataclasses. `model` says what there is, `load` reads it."""
+"""`sources.toml`: read once, strictly, into frozen records. `model` says what there is, `load` reads it."""

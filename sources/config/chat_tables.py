@@ -1,8 +1,9 @@
 """What `sources.toml` can say of rooms and of the bot. Written as in `sources.config.model`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Literal
+
+from msgspec import Struct, field
 
 from sources.config.forms import (
     COMMAND,
@@ -21,8 +22,7 @@ from sources.config.units import HOUR_MS, SECOND_MS
 Override = Literal["not-dm", "not-bridged", "was-bridged"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chat:
+class Chat(Struct, frozen=True, kw_only=True):
     """`[chat]`: the rooms that the reader account is joined to. Without it no chat is read; see docs/chat.md."""
 
     homeserver: Annotated[str, HTTP_URL, "Base URL of the reader's homeserver."]
@@ -64,8 +64,7 @@ class Chat:
     timeout_ms: Annotated[int, DURATION, "For one request to the homeserver."] = 30 * SECOND_MS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BotRoom:
+class BotRoom(Struct, frozen=True, kw_only=True):
     """`[[bot.room]]`: a room in which the bot answers. Everywhere else it keeps silent.
 
     What an answer quotes is read by everyone in that room, and by those who join it later.
@@ -82,8 +81,7 @@ class BotRoom:
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bot:
+class Bot(Struct, frozen=True, kw_only=True):
     """`[bot]`: the account that answers `!search` in rooms. docs/bot.md says how to set it up."""
 
     homeserver: Annotated[str, HTTP_URL, "Base URL of the bot's homeserver."]

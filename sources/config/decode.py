@@ -1,25 +1,25 @@
-"""From parsed TOML to dataclasses, driven by their annotations. Knows no setting by name.
+"""From parsed TOML to records, driven by their annotations. Knows no setting by name.
 
 Pure. Each value is read on its own, so that one fault does not hide the next: that is why no library converts the
-whole at once. Few types are needed, since what a type cannot say is a `Form`; loading one to check them would cost
-each search more than all else here.
+whole at once. Few types are needed, since what a type cannot say is a `Form`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
+
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import FieldInfo, fields
 
 from sources.config.forms import Each, Form, FormError, shown
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Struct)
 Check = Callable[[object], Iterable["Problem"]]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing wrong, with the key path it stands at."""
 
     key: str
@@ -27,11 +27,10 @@ class Problem:
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One field of a table, as its annotation declares it."""
 
-    field: "Field[Any]"
+    field: FieldInfo
     key: str  # as written in the file
     type: Any  # without None and Annotated
     form: Form | Each | None
@@ -39,34 +38,35 @@ class Setting:
 
     @property
     def is_required(self) -> bool:
-        return self.field.default is MISSING and self.field.default_factory is MISSING
+        return self.field.required
 
     @property
     def default(self) -> object:
         """The value when the file says nothing; only for settings that are not required."""
-        if self.field.default_factory is not MISSING:
-            return self.field.default_factory()
-        return self.field.default
+        factory = self.field.default_factory
+        return self.field.default if factory is NODEFAULT else factory()
 
     @property
-    def table(self) -> type | None:
-        """The dataclass behind `[key]` or `[[key]]`; None for a plain value."""
+    def table(self) -> type[Struct] | None:
+        """The record behind `[key]` or `[[key]]`; None for a plain value."""
         kind = get_args(self.type)[0] if self.is_array else self.type
-        return kind if isinstance(kind, type) and is_dataclass(kind) else None
+        return kind if _is_record(kind) else None
 
     @property
     def is_array(self) -> bool:
-        arguments = get_args(self.type)
-        return get_origin(self.type) is tuple and is_dataclass(arguments[0])
+        return get_origin(self.type) is tuple and _is_record(get_args(self.type)[0])
+
+
+def _is_record(type_: object) -> TypeGuard[type[Struct]]:
+    return isinstance(type_, type) and issubclass(type_, Struct)
 
 
 @cache
-def settings(table: "type[Any]") -> tuple[Setting, ...]:
-    """The settings of a dataclass of `sources.config.model`, in the order they are declared."""
-    hints = get_type_hints(table, include_extras=True)
+def settings(table: type[Struct]) -> tuple[Setting, ...]:
+    """The settings of a record of `sources.config.model`, in the order they are declared."""
     found = []
     for field in fields(table):
-        type_, *extras = get_args(hints[field.name])
+        type_, *extras = get_args(field.type)
         forms = [extra for extra in extras if isinstance(extra, Form | Each)]
         texts = [extra for extra in extras if isinstance(extra, str)]
         key = field.name.removesuffix("_ms").removesuffix("_bytes")
@@ -84,7 +84,7 @@ class Decoder:
 
     def table(self, table: type[T], raw: Mapping[str, object], at: str = "") -> T | None:
         """One table. None when something in it was wrong; `problems` then holds at least one line more."""
-        known = {setting.key: setting for setting in settings(table)}  # type: ignore[arg-type] # mypy: classes can be hashed
+        known = {setting.key: setting for setting in settings(table)}
         before = len(self.problems)
         self.problems.extend(_unknown(key, known, at) for key in raw if key not in known)
         values: dict[str, object] = {}
@@ -128,7 +128,7 @@ class Decoder:
             return form.read(raw, self._base)
         return _typed(type_, raw)
 
-    def _array(self, table: type, raw: object, at: str) -> tuple[object, ...]:
+    def _array(self, table: type[Struct], raw: object, at: str) -> tuple[object, ...]:
         if not isinstance(raw, list) or not all(isinstance(one, dict) for one in raw):
             raise FormError(f"expected tables, found {shown(raw)}", f"write each as [[{at}]]")
         tables = [self.table(table, one, f"{at}[{number}].") for number, one in enumerate(raw, 1)]

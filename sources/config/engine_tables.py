@@ -1,14 +1,14 @@
 """The tables of engines other than the SQLite file. See `sources.config.model` for how tables are written."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
+
+from msgspec import Struct
 
 from sources.config.forms import DURATION, HTTP_URL, NAME, whole
 from sources.config.units import MINUTE_MS, SECOND_MS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Qdrant:
+class Qdrant(Struct, frozen=True, kw_only=True):
     """`[index.qdrant]`: the cluster of `engine = "qdrant"`. Needs `sources[qdrant]`; docs/qdrant.md says more."""
 
     url: Annotated[str | None, HTTP_URL, "Its REST endpoint, like `http://localhost:6333`."] = None

@@ -1,15 +1,17 @@
 """The forms a value of the configuration can have: durations, sizes, URLs, globs, Matrix ids, names.
 
 Pure. A form reads what stood in the file and returns what the program uses, or raises `FormError`, which knows the
-problem and the remedy but not the place. Forms stand in the annotations of `sources.config.model`.
+problem and the remedy but not the place. Forms stand in the annotations of `sources.config.model`. Patterns are
+compiled when a value is held against them, since no file has all forms.
 """
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from sources.config.units import parse_duration, parse_size
 
@@ -23,16 +25,14 @@ class FormError(ValueError):
         self.remedy = remedy
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """`read` gets the raw value and the folder of the configuration file, to which relative paths belong."""
 
     expected: str  # completes "expected ..."; shown in the reference as the kind of value
     read: Callable[[object, Path], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Each:
+class Each(Struct, frozen=True):
     """A list whose elements all have one form."""
 
     form: Form
@@ -100,9 +100,7 @@ def _path(raw: object, base: Path) -> Path:
 
 
 _SCHEMES: Final = ("https", "http", "ssh", "git", "file")
-_SCP: Final = re.compile(
-    r"(?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9.-]{2,}:[^/\\].*|(?:[A-Za-z0-9_.-]+@)[A-Za-z0-9.-]+:.*", re.ASCII
-)
+_SCP: Final = r"(?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9.-]{2,}:[^/\\].*|(?:[A-Za-z0-9_.-]+@)[A-Za-z0-9.-]+:.*"
 
 
 def _git_url(raw: object, base: Path) -> str:
@@ -115,7 +113,7 @@ def _git_url(raw: object, base: Path) -> str:
         )
     if "://" in text:
         return _split(text, _SCHEMES, user_is_fine=text.lower().startswith(("ssh://", "git+ssh://")))
-    if _SCP.fullmatch(text):
+    if re.fullmatch(_SCP, text):
         return text
     return str(_path(text, base))
 
@@ -147,22 +145,22 @@ def _split(text: str, schemes: tuple[str, ...], *, user_is_fine: bool) -> str:
     return text
 
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 
 
 def _name(raw: object, _base: Path) -> str:
     text = _text(raw, "a name")
-    if not _NAME.fullmatch(text):
+    if not re.fullmatch(_NAME, text):
         raise FormError(f"{shown(text)} cannot be a name", "use up to 64 letters, digits, dots, dashes and underscores")
     return text
 
 
-_OWNER: Final = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.][A-Za-z0-9_.-]*)*", re.ASCII)
+_OWNER: Final = r"[A-Za-z0-9_.][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.][A-Za-z0-9_.-]*)*"
 
 
 def _owner(raw: object, _base: Path) -> str:
     text = _text(raw, "the name of an organisation or a user")
-    if not _OWNER.fullmatch(text) or {".", ".."} & set(text.split("/")) or len(text) > 255:
+    if not re.fullmatch(_OWNER, text) or {".", ".."} & set(text.split("/")) or len(text) > 255:
         raise FormError(f"{shown(text)} cannot be an owner", "write the name as in its address, like community")
     return text
 
@@ -184,48 +182,45 @@ def _folder(raw: object, _base: Path) -> str:
 
 
 _SERVER: Final = r"[A-Za-z0-9.\-]+(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?"
-_ROOM_ID: Final = re.compile(rf"![^\s:]{{1,250}}(?::(?:{_SERVER}))?", re.ASCII)  # v12 ids have no server
-_ALIAS: Final = re.compile(rf"#[^\s:]{{1,250}}:(?:{_SERVER})")
-_USER_ID: Final = re.compile(rf"@[^\s:]{{1,250}}:(?:{_SERVER})")
+_ROOM_ID: Final = rf"(?a)![^\s:]{{1,250}}(?::(?:{_SERVER}))?"  # v12 ids have no server
+_ALIAS: Final = rf"#[^\s:]{{1,250}}:(?:{_SERVER})"
+_USER_ID: Final = rf"@[^\s:]{{1,250}}:(?:{_SERVER})"
 
 
 def _room(raw: object, _base: Path) -> str:
     text = _text(raw, "a room id or alias")
-    if not (_ROOM_ID.fullmatch(text) or _ALIAS.fullmatch(text)):
+    if not (re.fullmatch(_ROOM_ID, text) or re.fullmatch(_ALIAS, text)):
         raise FormError(f"{shown(text)} is neither a room id nor an alias", "write !id, !id:server or #alias:server")
     return text
 
 
 def _room_id(raw: object, _base: Path) -> str:
     text = _text(raw, "a room id")
-    if not _ROOM_ID.fullmatch(text):
+    if not re.fullmatch(_ROOM_ID, text):
         raise FormError(f"{shown(text)} is not a room id", "write !id or !id:server; `sources rooms` shows them")
     return text
 
 
 def _user(raw: object, _base: Path) -> str:
     text = _text(raw, "a user id")
-    if not _USER_ID.fullmatch(text):
+    if not re.fullmatch(_USER_ID, text):
         raise FormError(f"{shown(text)} is not a user id", "write it in full: @name:server")
     return text
 
 
-_GLOB_OF_USERS: Final = re.compile(rf"@[^\s:]{{1,250}}:(?:{_SERVER})")
-
-
 def _user_glob(raw: object, _base: Path) -> str:
     text = _text(raw, "a user id, or a glob of them")
-    if not _GLOB_OF_USERS.fullmatch(text):
+    if not re.fullmatch(_USER_ID, text):
         raise FormError(f"{shown(text)} is not tied to a server", "write @name:server, or @*:server for all of one")
     return text
 
 
-_SEEN_SOURCE: Final = re.compile(r"(?:repo|notes):[A-Za-z0-9][A-Za-z0-9._-]{0,63}|forge:[^\s:]{1,250}", re.ASCII)
+_SEEN_SOURCE: Final = r"(?a)(?:repo|notes):[A-Za-z0-9][A-Za-z0-9._-]{0,63}|forge:[^\s:]{1,250}"
 
 
 def _seen(raw: object, base: Path) -> str:
     text = _text(raw, "what may be seen")
-    if text in ("here", "joined", "public", "forge:public", "notes:public") or _SEEN_SOURCE.fullmatch(text):
+    if text in ("here", "joined", "public", "forge:public", "notes:public") or re.fullmatch(_SEEN_SOURCE, text):
         return text
     try:
         return _room(text, base)

@@ -1,13 +1,14 @@
-"""What `sources.toml` can say: one frozen dataclass per table, one field per setting.
+"""What `sources.toml` can say: one frozen record per table, one field per setting.
 
 The annotation of a field holds its form and its explanation; `load` and `reference` read both. A field whose name ends
 in `_ms` or `_bytes` is written without that ending in the file, with a unit in its value. Fields without a default
 must be given. What depends on more than one setting is checked in `rules`.
 """
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
+
+from msgspec import Struct, field
 
 from sources.config.chat_tables import Bot, Chat
 from sources.config.engine_tables import Qdrant
@@ -28,8 +29,7 @@ from sources.config.source_tables import Forge, Notes, Repo
 from sources.config.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Index:
+class Index(Struct, frozen=True, kw_only=True):
     """`[index]`: where and how the index is kept."""
 
     engine: Annotated[
@@ -44,8 +44,7 @@ class Index:
     qdrant: Annotated[Qdrant, ""] = field(default_factory=Qdrant)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Embed:
+class Embed(Struct, frozen=True, kw_only=True):
     """`[embed]`: where vectors come from. A change of model, dimension or prefix needs `sources refresh --full`."""
 
     kind: Annotated[
@@ -89,8 +88,7 @@ class Embed:
     batch_size_bytes: Annotated[int, SIZE, "Bytes of text that are embedded at a time, at most."] = 64_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorWeights:
+class VectorWeights(Struct, frozen=True, kw_only=True):
     """`[search.vector_weight]`: what a place in the vector ranking counts against one in the lexical ranking.
 
     The defaults are measured; docs/quality.md has the figures.
@@ -101,8 +99,7 @@ class VectorWeights:
     notes: Annotated[float, number(0, 4), "For notes."] = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
+class Route(Struct, frozen=True, kw_only=True):
     """`[[search.route]]`: questions of one shape lift hits of a section or kind. Rows add to the built-in table."""
 
     name: Annotated[str, NAME, "What `--explain` calls it. The name of a built-in row replaces that row."]
@@ -119,8 +116,7 @@ class Route:
     factor: Annotated[float, number(0.1, 10), "What the score is multiplied by."] = 1.2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class Search(Struct, frozen=True, kw_only=True):
     """`[search]`: how hits are ranked."""
 
     limit: Annotated[int, whole(1, 100), "Hits in an answer unless asked otherwise."] = 10
@@ -134,8 +130,7 @@ class Search:
     route: Annotated[tuple[Route, ...], ""] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class Ask(Struct, frozen=True, kw_only=True):
     """`[ask]`: the model that `sources ask` has answers written by. What it is sent are passages of your sources."""
 
     kind: Annotated[
@@ -158,8 +153,7 @@ class Ask:
     timeout_ms: Annotated[int, DURATION, "For a whole answer, all tries together."] = 5 * MINUTE_MS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class Audit(Struct, frozen=True, kw_only=True):
     """`[audit]`: what `sources audit` holds against a source."""
 
     horizon_ms: Annotated[int, DURATION, "A page whose `last_verified` is older than this is stale."] = 180 * DAY_MS
@@ -173,8 +167,7 @@ class Audit:
     ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refresh:
+class Refresh(Struct, frozen=True, kw_only=True):
     """`[refresh]`: the one run that writes."""
 
     parallel: Annotated[int, whole(1, 64), "Sources that are contacted at the same time."] = 4
@@ -186,8 +179,7 @@ class Refresh:
     ] = MINUTE_MS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metrics:
+class Metrics(Struct, frozen=True, kw_only=True):
     """`[metrics]`: what a refresh leaves for Prometheus to collect. docs/monitoring.md has every metric."""
 
     textfile: Annotated[
@@ -198,8 +190,7 @@ class Metrics:
     ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Log:
+class Log(Struct, frozen=True, kw_only=True):
     """`[log]`: what goes to standard error. Never text, questions or credentials: names, ids, counts, durations."""
 
     level: Annotated[
@@ -211,8 +202,7 @@ class Log:
     ] = "auto"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(Struct, frozen=True, kw_only=True):
     """Top level: what stands before the first table."""
 
     state_dir: Annotated[Path, PATH, "Where the index, clones and built models are kept."] = Path("/var/lib/sources")

@@ -1,9 +1,10 @@
 """What `sources.toml` can say of repositories, forges and folders of notes. Written as in `sources.config.model`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
+
+from msgspec import Struct, field
 
 from sources.config.forms import (
     DURATION,
@@ -21,8 +22,7 @@ from sources.config.forms import (
 from sources.config.units import HOUR_MS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Validate:
+class Validate(Struct, frozen=True, kw_only=True):
     """`[repo.validate]`, `[notes.validate]`, `[forge.validate]`: rules for front matter. A fault stops that source.
 
     What the index holds of it stays as it was, and the fault names file and field. Markdown files are held to the
@@ -35,8 +35,7 @@ class Validate:
     ] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repo:
+class Repo(Struct, frozen=True, kw_only=True):
     """`[[repo]]`: one git repository. Only what it tracks is read, and nothing in it is ever run."""
 
     name: Annotated[str, NAME, "What hits and `repo:` call it."]
@@ -60,8 +59,7 @@ class Repo:
     validate: Annotated[Validate, ""] = field(default_factory=Validate)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forge:
+class Forge(Struct, frozen=True, kw_only=True):
     """`[[forge]]`: the repositories of organisations and users of one forge, each a source of its own.
 
     A repository that appears is read at the next refresh; one that vanishes or may not be read any more leaves the
@@ -110,8 +108,7 @@ class Forge:
     validate: Annotated[Validate, ""] = field(default_factory=Validate)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notes:
+class Notes(Struct, frozen=True, kw_only=True):
     """`[[notes]]`: a folder of Markdown. An allow list: `paths`, then `include`, then `exclude`, which wins."""
 
     name: Annotated[str, NAME, "What hits and `in:` call it."]

@@ -40,7 +40,7 @@ _SIZE_NAMES: Final = (
     ("kB", 1_000),
     ("B", 1),
 )
-_QUANTITY: Final = re.compile(r"([0-9]{1,15}) ?([A-Za-z]{1,4})", re.ASCII)
+_QUANTITY: Final = r"([0-9]{1,15}) ?([A-Za-z]{1,4})"
 
 _MOST: Final = 2**53  # what JSON readers and SQLite agree on
 
@@ -74,7 +74,7 @@ def format_size(size_bytes: int) -> str:
 
 
 def _parse(text: str, factors: dict[str, int], what: str) -> int:
-    match = _QUANTITY.fullmatch(text.strip())
+    match = re.fullmatch(_QUANTITY, text.strip())
     factor = factors.get(match[2].lower()) if match else None
     if match is None or factor is None:
         raise ValueError(f"{what} is a whole number and a unit")

@@ -3,9 +3,10 @@
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Final
+
+from msgspec import Struct
 
 from index.errors import MatrixError
 from sources.cli.exits import Exit
@@ -40,8 +41,7 @@ _OPEN: Final = "general"
 _PLAYED_BY: Final = "mira"
 
 
-@dataclass(slots=True)
-class Demo:
+class Demo(Struct):
     """`is_quick` takes hashed words for vectors; `keeps` stays until it is interrupted."""
 
     place: Place

@@ -4,10 +4,10 @@ import random
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import httpx
+from msgspec import Struct, field
 
 from index.errors import MatrixError
 from ingest.scrub.samples import github
@@ -20,8 +20,7 @@ ANSWER_S: Final = 60.0
 _HOUR_MIN: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One that was said, as `said` has it. `word` is what was made up for it."""
 
     said: Said
@@ -32,8 +31,7 @@ class Message:
     word: str = ""
 
 
-@dataclass(slots=True)
-class Community:
+class Community(Struct):
     """Rooms are called by the keys of the scenario."""
 
     homeserver: Homeserver

@@ -14,12 +14,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 import httpx
+from msgspec import Struct
 
 from index.errors import MatrixError
 
@@ -40,8 +40,7 @@ disable_existing_loggers: false
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """Somebody who can sign in. The token does not expire."""
 
     user: str

@@ -3,9 +3,10 @@
 import json
 import os
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from sources.demo.scenario import BOT, NOTES, READER, ROOMS
 
@@ -45,8 +46,7 @@ contact = "the people who started this demo"
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """`data` is all that the program keeps; the homeserver has its own folder beside it."""
 
     folder: Path

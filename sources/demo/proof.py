@@ -5,9 +5,10 @@ What can be found is claimed as well: a look that finds nothing anywhere would p
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from sources.app import open_searcher
 from sources.config.model import Config
@@ -21,8 +22,7 @@ TAIL_CHARS: Final = 10
 """Of a word: the beginning may stand in the bytes only once for several words of an index, its end stands with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """What came of one claim: told by the bot, found by a search, kept in the bytes of some file."""
 
     claim: Claim

@@ -4,8 +4,9 @@
 afterwards where it can be found, and where it cannot. `{token}` becomes a token of the same kind.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 SERVER: Final = "community.example"
 PEOPLE: Final = {"mira": "Mira", "jonas": "Jonas", "ada": "Ada", "tomas": "Tomáš"}
@@ -14,8 +15,7 @@ BOT: Final = "sources"
 PUPPET: Final = "telegram_4711"
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """One message. `mark` names it where something is done with it or its word; `edit` is what it was changed to."""
 
     who: str
@@ -24,8 +24,7 @@ class Said:
     edit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Talk:
+class Talk(Struct, frozen=True):
     """Messages that follow each other within minutes. `clock` is when it began, UTC."""
 
     days_ago: int
@@ -33,8 +32,7 @@ class Talk:
     said: tuple[Said, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(Struct, frozen=True):
     """`owner` makes it; everybody is in it unless it is private, then `members` are. The reader is in all of them."""
 
     key: str
@@ -235,8 +233,7 @@ The storage is open on Sundays from ten. Whoever comes first switches the heatin
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A question to the bot, by somebody in a room, and what it shows."""
 
     who: str
@@ -257,8 +254,7 @@ WITHDRAWN: Final = Asked(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """Where the word of a marked message may be found: by the bot in `room`, by a search in the shell, in the bytes."""
 
     mark: str
@@ -296,8 +292,7 @@ CLAIMS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A command of the shell, and what it shows."""
 
     shows: str

@@ -2,10 +2,10 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Final
 
+from msgspec import Struct, field
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
@@ -31,8 +31,7 @@ def console() -> Console:
     return made
 
 
-@dataclass(slots=True)
-class Show:
+class Show(Struct):
     console: Console = field(default_factory=console)
 
     @property

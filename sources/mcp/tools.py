@@ -1,8 +1,9 @@
 """The tools: each gives what its command gives with `--json`, cut to what an assistant can take."""
 
 import time
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from index.errors import QueryError
 from index.search import Mode

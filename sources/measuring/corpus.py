@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from index.model import Chunk, ChunkId, Corpus, Document, DocumentId, Kind, SourceId, Span, chunk_id
 from index.text.parts import embedding_text
@@ -21,8 +22,7 @@ class Passages(Protocol):
     def passage(self, number: int) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class SyntheticWorker:
+class SyntheticWorker(Struct, frozen=True):
     """The `Worker` of a corpus of `size` chunks."""
 
     texts: Passages

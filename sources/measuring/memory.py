@@ -1,11 +1,11 @@
 """What the kernel says of a process's memory."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+
+class Memory(Struct, frozen=True):
     """In bytes: what it holds in memory now, and what it held at most."""
 
     resident: int

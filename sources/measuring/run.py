@@ -9,9 +9,11 @@ import os
 import platform
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from index.embed.base import EmbedderIdentity, Refusal, Role
 from index.errors import ConfigError, EmbedderError, StoreError
@@ -35,8 +37,7 @@ _MOST_FILE_BYTES: Final = 2_000_000
 _SPARE_BYTES: Final = 200_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     system: str
     processor: str
     cores: int
@@ -44,8 +45,7 @@ class Machine:
     load: float  # average of the last minute, before anything was measured
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """`note` says why there are no vectors. `server` is the memory of the process that was named as the engine's."""
 
     engine: str
@@ -58,8 +58,7 @@ class Measured:
     server: Memory | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """What to measure. `texts` None takes the texts of the index."""
 
     sizes: tuple[int, ...]

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from heapq import nlargest
 from itertools import islice
 from math import ceil
@@ -18,6 +17,7 @@ from multiprocessing.connection import Connection
 from typing import TypeVar
 
 import numpy
+from msgspec import Struct
 
 from index.embed.base import EmbedderIdentity
 from index.errors import StoreError
@@ -43,8 +43,7 @@ _AT_ONCE = 2_000
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """What a trial runs in. `sample` are vectors of the model; empty: there is none, and words alone are measured."""
 
     config: Config
@@ -59,8 +58,7 @@ class Setting:
         return Neighbours(self.identity, self.sample) if self.identity is not None and self.sample else None
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """Of the process that wrote. `vectors_s` is the part of `seconds` in which vectors were stored."""
 
     seconds: float
@@ -69,16 +67,14 @@ class Written:
     memory: Memory | None
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(Struct, frozen=True):
     """Milliseconds of one kind of search, embedding excluded."""
 
     p50_ms: float
     p95_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """Of the process that asked. None: there are no vectors."""
 
     lexical: Times
@@ -88,8 +84,7 @@ class Asked:
     memory: Memory | None
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Struct, frozen=True):
     chunks: int
     written: Written
     asked: Asked

@@ -4,9 +4,10 @@ Labels are bounded by the configuration: all rooms are the source `chat`, all re
 room, user, path or message is in a metric, since whoever may look at a dashboard may not be allowed to know of them.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 
 class Type(StrEnum):
@@ -22,8 +23,7 @@ class Scope(StrEnum):
     RUN = "run"  # the run, even one that failed
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     """`name` as Prometheus has it, a counter's with `_total`; bytes, seconds and Unix times are so named."""
 
     name: str

@@ -5,8 +5,9 @@ Counters go on from the former value; they begin anew with a new file, which Pro
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from ingest.report import Report, SourceReport
 from sources.cli.exits import Exit
@@ -20,8 +21,7 @@ Samples = Mapping[Key, float]
 _DONE: Final = (Exit.FINE, Exit.SOURCE_FAILED, Exit.CREDENTIAL)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One run. `report` is None when it failed as a whole, `status` when the index could not be read afterwards."""
 
     exit: Exit
@@ -33,8 +33,7 @@ class Run:
     status: Status | None = None
 
 
-@dataclass(slots=True)
-class _Page:
+class _Page(Struct):
     values: dict[Key, float] = field(default_factory=dict)
 
     def set(self, name: str, value: float, *labels: str) -> None:

@@ -1,7 +1,8 @@
 """A passage of chat is sent only as the homeserver has it now."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from index.errors import MatrixError
 from index.model import Answer, Chunk, ChunkId, Corpus, DocumentId, Hit, Kind, RoomId, SourceId

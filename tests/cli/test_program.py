@@ -26,7 +26,7 @@ from sources.cli.exits import Exit, exit_of
 from sources.cli.main import COMMANDS, group
 
 ROOT = Path(__file__).parents[2]
-HEAVY = {"structlog", "httpx", "rich", "yaml", "markdown_it", "nio", "numpy", "onnxruntime", "simplemma", "msgspec"}
+HEAVY = {"structlog", "httpx", "rich", "yaml", "markdown_it", "nio", "numpy", "onnxruntime", "simplemma"}
 
 
 def python(code: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:

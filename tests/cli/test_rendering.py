@@ -1,12 +1,12 @@
 """A hit as people and programs read it."""
 
 import json
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from index.model import (
     Answer,

@@ -3,10 +3,10 @@
 import asyncio
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from index.model import Corpus, RoomId, SourceId, corpus_of
 from index.store.erase import A_LOOK, DEBT
@@ -34,12 +34,12 @@ def source(name: str, *, age_ms: int | None = 0, fault: str | None = None, **mor
         succeeded_ms=succeeded_ms,
         fault=fault,
     )
-    return replace(one, **more)  # type: ignore[arg-type]
+    return replace(one, **more)
 
 
 def found(*sources: SourceStatus, **more: object) -> Status:
     plain = Status(Path("/srv/index.sqlite"), 10_000_000, None, sources, (), 0, 0, free_bytes=50 << 30)
-    return replace(plain, **more)  # type: ignore[arg-type]
+    return replace(plain, **more)
 
 
 def told(status: Status) -> list[tuple[str, str, str]]:

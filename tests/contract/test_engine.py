@@ -2,12 +2,12 @@
 
 import math
 import struct
-from dataclasses import replace
 from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from index.model import (
     EVERYTHING,

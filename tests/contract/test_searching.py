@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from index.embed.base import Embedded, EmbedderIdentity, Role
 from index.engines.base import Engine, View

@@ -8,8 +8,10 @@ import random
 from array import array
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from index.model import Chunk, Corpus, Document, DocumentId, Kind, SourceId, Vector, chunk_id
 from index.store import documents, fulltext, vectors

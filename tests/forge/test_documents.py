@@ -3,9 +3,9 @@
 import codecs
 import os
 import random
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from index.model import Corpus, Document, Kind, SourceId
 from ingest.forge.documents import Rules, Skipped, document, id_of

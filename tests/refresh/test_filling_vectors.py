@@ -3,10 +3,10 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from index.embed.base import Embedded, EmbedderIdentity, Role
 from index.embed.hashing import HashingEmbedder
@@ -124,7 +124,7 @@ async def test_when_storing_fails_nothing_goes_on_embedding(writer: Writer) -> N
 
 KILLED = """
 import asyncio, os, sys
-from dataclasses import replace
+from msgspec.structs import replace
 from pathlib import Path
 from index.store.store import open_store
 from ingest.vectors import fill_pending

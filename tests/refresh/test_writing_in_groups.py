@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from index.errors import StoreError
 from index.model import Chunk, Corpus, Document, DocumentId, Kind, SourceId, chunk_id

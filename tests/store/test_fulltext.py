@@ -4,10 +4,10 @@ import asyncio
 import random
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from index.model import Document
 from index.store import documents, fulltext

@@ -1,10 +1,10 @@
 """Chunks that may grow are indexed apart: nobody who asks can tell, and the large indexes keep still."""
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from index.engines.sqlite.common import Limits
 from index.engines.sqlite.engine import SqliteEngine

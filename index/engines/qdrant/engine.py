@@ -8,9 +8,9 @@ one query for the nearest part of each chunk.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from msgspec.structs import replace
 from qdrant_client import AsyncQdrantClient, models
 
 from index.engines.qdrant import filters

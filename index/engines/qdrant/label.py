@@ -5,9 +5,10 @@ filled under another fingerprint takes nothing more until the writer makes it an
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec.structs import asdict, replace
 from qdrant_client import AsyncQdrantClient
 
 from index.engines.qdrant import layout

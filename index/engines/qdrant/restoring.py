@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from json import dumps
 from typing import Any, Final
 
+from msgspec import structs
 from qdrant_client import models
 from qdrant_client.conversions.common_types import Record
 
@@ -160,7 +161,7 @@ async def _batches(store: Store) -> AsyncIterator[list[list[int]]]:
 
 def _as_digested(item: Searchable, restored: Restored, salt: str) -> Searchable:
     """A chunk that is embedded whole may have been cut into one part or into none, which only its digest tells."""
-    whole = replace(item, chunk=replace(item.chunk, parts=()))
+    whole = structs.replace(item, chunk=structs.replace(item.chunk, parts=()))
     is_whole = len(item.chunk.parts) == 1 and documents.digest_of(whole, salt) == restored[item.chunk.id].digest
     return whole if is_whole else item
 
@@ -195,7 +196,7 @@ def _document(found: Sequence[Record]) -> tuple[Document, Restored]:
     chunks = []
     for identity, payload in payloads.items():
         chunk = stored_chunk(identity, payload).chunk
-        chunks.append(replace(chunk, parts=tuple(part.span for part in parts[identity].parts)))
+        chunks.append(structs.replace(chunk, parts=tuple(part.span for part in parts[identity].parts)))
     chunks.sort(key=lambda chunk: chunk.ordinal)
     first = stored_chunk(chunks[0].id, payloads[chunks[0].id])
     document = Document(
