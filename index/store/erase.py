@@ -162,7 +162,7 @@ async def _clean_indexes(connection: File, traces: Traces) -> int:
 
 async def keep_short(connection: aiosqlite.Connection, traces: Traces) -> None:
     """After a transaction: copy a long log into the file, as far as readers allow."""
-    if pages.log_bytes(traces.log) > LOG_BYTES:
+    if pages.current_log_bytes(traces.log) > LOG_BYTES:
         traces.note_log()
         await connection.execute_fetchall("PRAGMA wal_checkpoint(PASSIVE)")
 

@@ -13,6 +13,7 @@ Format: https://sqlite.org/fileformat2.html, sections 1.6 (b-tree pages) and 4.1
 """
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,9 @@ from typing import Final
 
 _LOG_HEADER_BYTES: Final = 32
 _FRAME_HEADER_BYTES: Final = 24
+_SALTS_OF_LOG: Final = slice(16, 24)
+_SALTS_OF_FRAME: Final = slice(8, 16)
+"""The same as the log's in those that were written since it last began anew."""
 _FILE_HEADER_BYTES: Final = 100  # on the first page only
 _INTERIOR: Final = frozenset({2, 5})
 _LEAF: Final = frozenset({10, 13})
@@ -46,28 +50,46 @@ def in_use(file: Path) -> Iterator[None]:
 
 
 def log_bytes(log: Path) -> int:
-    """Size of a write-ahead log; 0 when there is none."""
+    """Size of a write-ahead log; 0 when there is none. It does not shrink when the log begins anew."""
     try:
         return log.stat().st_size
     except FileNotFoundError:
         return 0
 
 
+def current_log_bytes(log: Path) -> int:
+    """The same without what stands in it from before it last began anew."""
+    with _frames(log) as (_, frame_bytes, frames):
+        return _LOG_HEADER_BYTES + frame_bytes * frames if frames else 0
+
+
 def pages_in(log: Path) -> set[int]:
-    """The pages that stand in a write-ahead log, maybe with some that stood in it before it began anew.
+    """The pages that were written to a write-ahead log since it last began anew."""
+    with _frames(log) as (descriptor, frame_bytes, frames):
+        places = range(_LOG_HEADER_BYTES, _LOG_HEADER_BYTES + frame_bytes * frames, frame_bytes or 1)
+        return {int.from_bytes(os.pread(descriptor, 4, place), "big") for place in places}
+
+
+@contextmanager
+def _frames(log: Path) -> Iterator[tuple[int, int, int]]:
+    """A descriptor of a log, the bytes of a frame, and how many frames it has since it last began anew.
 
     SQLite takes no locks on the log itself, so it may be opened and closed.
     """
     if log_bytes(log) < _LOG_HEADER_BYTES:
-        return set()
-    found = set()
+        yield -1, 0, 0
+        return
     with log.open("rb", buffering=0) as file:
-        page_bytes = int.from_bytes(file.read(_LOG_HEADER_BYTES)[8:12], "big")
-        at = _LOG_HEADER_BYTES
-        while len(number := os.pread(file.fileno(), 4, at)) == 4:
-            found.add(int.from_bytes(number, "big"))
-            at += _FRAME_HEADER_BYTES + page_bytes
-    return found
+        descriptor = file.fileno()
+        header = os.pread(descriptor, _LOG_HEADER_BYTES, 0)
+        frame_bytes = _FRAME_HEADER_BYTES + int.from_bytes(header[8:12], "big")
+
+        def is_older(number: int) -> bool:
+            frame = os.pread(descriptor, _FRAME_HEADER_BYTES, _LOG_HEADER_BYTES + number * frame_bytes)
+            return frame[_SALTS_OF_FRAME] != header[_SALTS_OF_LOG]
+
+        frames = range((log_bytes(log) - _LOG_HEADER_BYTES) // frame_bytes)
+        yield descriptor, frame_bytes, bisect_left(frames, 1, key=is_older)
 
 
 def zero_gaps(file: Path, pages: Iterable[int] | None, page_bytes: int) -> int:
