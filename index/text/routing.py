@@ -151,12 +151,24 @@ ROUTES: Final[tuple[Route, ...]] = (
 def route(text: str, routes: Sequence[Route] = ROUTES) -> tuple[Route, ...]:
     """The routes whose shape the question has, in the order of the table."""
     words = _words(text)
-    return tuple(row for row in routes if any(_matches(_pattern(phrase), words) for phrase in row.phrases))
+    if not words:
+        return ()
+    return tuple(
+        row
+        for row in routes
+        if any(_may_open(phrase, words[0]) and _matches(_pattern(phrase), words) for phrase in row.phrases)
+    )
 
 
 def boosts(target: Target, routes: Sequence[Route]) -> tuple[tuple[str, float], ...]:
     """Name and factor of each route that lifts such a hit."""
     return tuple((row.name, row.factor) for row in routes if row.lifts(target))
+
+
+def _may_open(phrase: str, word: str) -> bool:
+    """False where `phrase` begins with another word: so it is of nearly all, which then need not be taken apart."""
+    first = fold("".join(phrase.split(maxsplit=1)[:1]).strip(_EDGES))
+    return first in ("", "*") or _is_like(first, word)
 
 
 @cache
