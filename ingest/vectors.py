@@ -1,7 +1,8 @@
 """Pending vectors: what was indexed without one gets it, oldest first, batch by batch.
 
-A batch is stored while the next one is embedded, so that neither waits for the other; a kill loses two batches at most.
-A dead embedder ends the filling, not the refresh: the parts stay pending and the next run goes on.
+Batches are stored while the next one is embedded, so that neither waits for the other. Where they come quickly several
+are stored together; a kill loses those of the last half second, the one that is embedded and the one that is stored. A
+dead embedder ends the filling, not the refresh: the parts stay pending and the next run goes on.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from typing import Final
 
 from index.embed.base import Embedded, Embedder, Refusal, Role
 from index.errors import EmbedderError
-from index.model import Chunk, ChunkId, Span, Vector
+from index.model import Chunk, ChunkId, Span
 from index.store import vectors
 from index.store.store import Store
 from index.store.vectors import PendingPart
@@ -28,6 +29,9 @@ _ANSWERS_OTHERWISE: Final = (
 )
 BATCH: int = 256
 """Parts per batch: enough to sort by length, few enough to lose."""
+_STORED_AFTER_S: Final = 0.5
+_MOST_HELD: Final = 4 * BATCH
+"""Parts whose vectors wait for others, 3 MB with their texts: the end of each transaction waits for the disk."""
 
 
 async def fill_pending(
@@ -48,23 +52,34 @@ async def fill_pending(
             return VectorReport(pending=total, fault=_ANSWERS_OTHERWISE, seconds=clock() - start)
     except EmbedderError as error:
         return VectorReport(pending=total, fault=str(error), seconds=clock() - start)
+    held: list[tuple[PendingPart, Embedded]] = []
     embedded = refused = 0
     fault: str | None = None
+    stored_at = start - _STORED_AFTER_S
+
+    async def store() -> None:
+        nonlocal embedded, refused, stored_at
+        stored_at = clock()
+        done = [(part, result) for part, result in held if not isinstance(result, Refusal)]
+        async with writer.transaction():
+            for part, result in held:
+                if isinstance(result, Refusal):
+                    await vectors.refuse(connection, part, result.reason)
+            embedded += await vectors.save(connection, done)
+        refused += len(held) - len(done)
+        held.clear()
+        progress(embedded + refused, total)
+
     try:
         async with aclosing(_results(writer.store, embedder)) as made:
             async for batch, results in made:
-                done: list[tuple[PendingPart, Vector]] = []
-                async with writer.transaction():
-                    for part, result in zip(batch, results, strict=True):
-                        if isinstance(result, Refusal):
-                            await vectors.refuse(connection, part, result.reason)
-                            refused += 1
-                        else:
-                            done.append((part, result))
-                    embedded += await vectors.save(connection, done)
-                progress(embedded + refused, total)
+                held += zip(batch, results, strict=True)
+                if len(held) >= _MOST_HELD or clock() - stored_at >= _STORED_AFTER_S:
+                    await store()
     except EmbedderError as error:
         fault = str(error)
+    if held:
+        await store()
     return VectorReport(embedded, refused, await vectors.pending_count(connection), fault, clock() - start)
 
 

@@ -22,6 +22,7 @@ DRIFTED: Final = "probe_drifted"
 """Entry of `meta`: not empty while it says something else."""
 CLIP_DEVIATIONS: Final = 4.0
 DROPPED_AT_ONCE: Final = 5_000
+_QUANTISED_AT_ONCE: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,13 @@ def quantise_all(vectors: Sequence[Vector]) -> list[bytes]:
     """The same bytes as of `quantise`, for many of one dimension; loads numpy."""
     import numpy
 
-    floats = numpy.stack([numpy.frombuffer(vector, dtype="<f4") for vector in vectors]).astype(numpy.float64)
-    rounded = numpy.rint(floats * scale(floats.shape[1])).clip(-127, 127).astype(numpy.int8)
-    return [row.tobytes() for row in rounded]
+    quantised: list[bytes] = []
+    for first in range(0, len(vectors), _QUANTISED_AT_ONCE):
+        some = vectors[first : first + _QUANTISED_AT_ONCE]
+        floats = numpy.stack([numpy.frombuffer(vector, dtype="<f4") for vector in some]).astype(numpy.float64)
+        rounded = numpy.rint(floats * scale(floats.shape[1])).clip(-127, 127).astype(numpy.int8)
+        quantised += (row.tobytes() for row in rounded)
+    return quantised
 
 
 def cosine(distance: float, dimension: int) -> float:

@@ -122,6 +122,35 @@ async def test_when_storing_fails_nothing_goes_on_embedding(writer: Writer) -> N
     assert embedder.cancelled
 
 
+async def test_batches_that_come_quickly_are_stored_together_and_slow_ones_each_for_itself(writer: Writer) -> None:
+    for seconds_each, stored in ((0.001, [BATCH, 3 * BATCH]), (1.0, [BATCH, 2 * BATCH, 3 * BATCH])):
+        heard: list[int] = []
+        now_s = 0.0
+
+        def clock() -> float:
+            return now_s
+
+        def before(call: int, seconds: float = seconds_each) -> None:
+            nonlocal now_s
+            now_s += seconds
+
+        await fill_pending(writer, Watched(before), progress=lambda done, total: heard.append(done), clock=clock)
+        assert heard == stored
+        async with writer.transaction() as store:
+            await vectors.drop_all(store.connection)
+
+
+async def test_no_more_are_held_than_fit_into_memory_however_quickly_they_come(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.vectors._MOST_HELD", BATCH)
+    heard: list[int] = []
+    await fill_pending(
+        writer, Watched(lambda call: None), progress=lambda done, total: heard.append(done), clock=lambda: 0.0
+    )
+    assert heard == [BATCH, 2 * BATCH, 3 * BATCH]
+
+
 KILLED = """
 import asyncio, os, sys
 from msgspec.structs import replace
@@ -141,7 +170,7 @@ asyncio.run(main())
 """
 
 
-async def test_killed_it_loses_two_batches_at_most_and_goes_on_with_those(writer: Writer, tmp_path: Path) -> None:
+async def test_killed_it_loses_what_was_not_stored_yet_and_goes_on_with_that(writer: Writer, tmp_path: Path) -> None:
     died = await asyncio.create_subprocess_exec(
         sys.executable, "-c", KILLED, str(tmp_path / "index.sqlite"), cwd=Path(__file__).parents[2]
     )
