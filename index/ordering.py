@@ -4,14 +4,13 @@ Heuristics (routing, the limit on hits of one document) reorder; what an audienc
 made by the hundred for each question is a tuple: it takes half as long to make as a dataclass.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import sqrt
 from typing import Final, NamedTuple
 
-from index.model import ChunkId, Corpus, Query, Ranked
+from index.model import ChunkId, Corpus, DocumentId, Query, Ranked
 from index.store.reading import Candidate
 from index.text.conversation import Stretch, lift_neighbours
 from index.text.fuse import Fused, WeightedRanking, fuse
@@ -76,7 +75,7 @@ def ordered(
     asked: Sequence[Asked],
     candidates: Mapping[ChunkId, Candidate],
     settings: SearchSettings,
-    languages: Sequence[Language],
+    languages: tuple[Language, ...],
 ) -> list[Placed]:
     """Everything that any ranking named and that is among the candidates, best first."""
     placed = _routed(asked, candidates, settings, languages)
@@ -96,26 +95,26 @@ def _routed(
     asked: Sequence[Asked],
     candidates: Mapping[ChunkId, Candidate],
     settings: SearchSettings,
-    languages: Sequence[Language],
+    languages: tuple[Language, ...],
 ) -> list[Placed]:
-    stretches = _stretches(candidates)
-    asked = [one._replace(lexical=lift_neighbours(one.lexical, stretches)) for one in asked]
+    asked = [one._replace(lexical=lift_neighbours(one.lexical, _stretches(one.lexical, candidates))) for one in asked]
     rankings = [ranking for one in asked for ranking in _weighted(one, candidates, settings)]
     routes = tuple(dict.fromkeys(row for one in asked for row in one.routes))
     headwords = [
         Headword(one.query.text, row, languages) for one in asked for row in one.routes if row.heading_factor != 1.0
     ]
     topics = [Topic(one.query.text, languages) for one in asked]
-    of_title = cache(lambda title: _of_title(title, topics, settings.title_lift))
     of_target = cache(lambda kind, section: boosts(Target(kind, section), routes))
+    of_heading = cache(lambda heading: _of_heading(heading, headwords))
+    of_title = cache(lambda title: _of_title(title, topics, settings.title_lift))
     found = []
     for fused in fuse(rankings):
         candidate = candidates.get(fused.chunk)
         if candidate is None:
             continue
-        lifted = of_target(candidate.kind, candidate.section) + _of_heading(candidate, headwords)
+        lifted = of_target(candidate.kind, candidate.section)
         if candidate.corpus is not Corpus.CHAT:
-            lifted += of_title(candidate.title)
+            lifted += of_heading(candidate.heading) + of_title(candidate.title)
         score = fused.score
         for _, factor in lifted:
             score *= factor
@@ -151,20 +150,19 @@ def _vector_weight(corpus: Corpus, one: Asked, trust: float, settings: SearchSet
     return weight * settings.statement_share
 
 
-def _stretches(candidates: Mapping[ChunkId, Candidate]) -> dict[ChunkId, Stretch]:
-    """The windows of chat among the chunks, with where and when they were said."""
-    return {
-        identity: Stretch(one.room, one.first_ms, one.last_ms)
-        for identity, one in candidates.items()
-        if one.room is not None and one.first_ms is not None and one.last_ms is not None
-    }
+def _stretches(ranking: Sequence[Ranked], candidates: Mapping[ChunkId, Candidate]) -> dict[ChunkId, Stretch]:
+    """The windows of chat in a ranking, with where and when they were said."""
+    found = {}
+    for ranked in ranking:
+        one = candidates.get(ranked.chunk)
+        if one is not None and one.room is not None and one.first_ms is not None and one.last_ms is not None:
+            found[ranked.chunk] = Stretch(one.room, one.first_ms, one.last_ms)
+    return found
 
 
-def _of_heading(candidate: Candidate, headwords: Sequence[Headword]) -> tuple[tuple[str, float], ...]:
+def _of_heading(heading: str, headwords: Sequence[Headword]) -> tuple[tuple[str, float], ...]:
     """The lift of a hit whose heading is what some text asks for: the largest, once."""
-    if candidate.corpus is Corpus.CHAT or not headwords:
-        return ()
-    factor, name = max((headword.lift(candidate.heading), headword.route.name) for headword in headwords)
+    factor, name = max(((headword.lift(heading), headword.route.name) for headword in headwords), default=(1.0, ""))
     return ((f"{name} heading", factor),) if factor > 1.0 else ()
 
 
@@ -208,11 +206,11 @@ def _without_copies(ordered: Sequence[Placed]) -> list[Placed]:
 
 def _spread(ordered: Sequence[Placed], most: int) -> list[Placed]:
     """Of one document `most` hits keep their place; further ones come after everything else, in their order."""
-    seen: Counter[str] = Counter()
+    seen: dict[DocumentId, int] = {}
     ahead: list[Placed] = []
     behind: list[Placed] = []
     for placed in ordered:
         document = placed.candidate.document
-        seen[document] += 1
-        (ahead if seen[document] <= most else behind).append(placed)
+        seen[document] = count = seen.get(document, 0) + 1
+        (ahead if count <= most else behind).append(placed)
     return [*ahead, *behind]

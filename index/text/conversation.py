@@ -6,7 +6,6 @@ time, in the same room. Pure; it only reorders windows among the places that win
 on documents nor loses.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -32,38 +31,39 @@ def lift_neighbours(ranking: Sequence[Ranked], stretches: Mapping[ChunkId, Stret
 
     A place keeps its rank and score: only who stands there changes.
     """
-    places = [number for number, ranked in enumerate(ranking) if ranked.chunk in stretches]
-    rooms: dict[RoomId, list[int]] = {}
-    for number in places:
-        rooms.setdefault(stretches[ranking[number].chunk].room, []).append(number)
     lifted: dict[int, float] = {}
-    for members in rooms.values():
-        said = [(stretches[ranking[number].chunk], ranking[number].score) for number in members]
-        for number, best in zip(members, _best_beside(said), strict=True):
-            lifted[number] = ranking[number].score + SHARE * best
-    order = sorted(places, key=lambda number: (-lifted[number], number))
+    rooms: dict[RoomId, list[tuple[int, int, int]]] = {}
+    for number, ranked in enumerate(ranking):
+        stretch = stretches.get(ranked.chunk)
+        if stretch is not None:
+            lifted[number] = ranked.score
+            rooms.setdefault(stretch.room, []).append((stretch.first_ms, stretch.last_ms, number))
+    for said in rooms.values():
+        for number, best in _best_beside(said, ranking).items():
+            lifted[number] += SHARE * best
+    order = sorted([(-score, number) for number, score in lifted.items()])
     reordered = list(ranking)
-    for place, number in zip(places, order, strict=True):
+    for place, (_, number) in zip(lifted, order, strict=True):
         if place != number:
             held, taken = ranking[place], ranking[number]
             reordered[place] = Ranked(taken.chunk, held.rank, held.score, taken.coverage)
     return reordered
 
 
-def _best_beside(said: Sequence[tuple[Stretch, float]]) -> list[float]:
-    """For each window of a room the best score of those at most `NEAR_MS` of silence away; 0 where none has more.
+def _best_beside(said: list[tuple[int, int, int]], ranking: Sequence[Ranked]) -> dict[int, float]:
+    """For each window of a room that has others at most `NEAR_MS` of silence away, the best score of those, above 0.
 
-    Only those are looked at that begin in the time in which one so near can begin.
+    `said` tells when each began and ended, and its number. Of each only those are looked at that begin before what is
+    beside it has to.
     """
-    in_order = sorted(range(len(said)), key=lambda number: said[number][0].first_ms)
-    starts = [said[number][0].first_ms for number in in_order]
-    longest = max(stretch.last_ms - stretch.first_ms for stretch, _ in said)
-    found = []
-    for number, (own, _) in enumerate(said):
-        earliest = own.first_ms - NEAR_MS
-        first, past = bisect_left(starts, earliest - longest), bisect_right(starts, own.last_ms + NEAR_MS)
-        beside = (
-            said[other][1] for other in in_order[first:past] if other != number and said[other][0].last_ms >= earliest
-        )
-        found.append(max(0.0, max(beside, default=0.0)))
-    return found
+    best: dict[int, float] = {}
+    said.sort()
+    for place, (first_ms, last_ms, number) in enumerate(said, start=1):
+        for further in range(place, len(said)):
+            other_first_ms, other_last_ms, other = said[further]
+            if other_first_ms > last_ms + NEAR_MS:
+                break
+            if other_last_ms >= first_ms - NEAR_MS:
+                best[number] = max(best.get(number, 0.0), ranking[other].score)
+                best[other] = max(best.get(other, 0.0), ranking[number].score)
+    return best

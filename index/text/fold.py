@@ -13,7 +13,8 @@ WORD: Final = re.compile(rf"[^\W_]+(?:[{MARKS}]+[^\W_]*)*")
 """A run of letters and digits with the marks above them; the underscore separates, as it does for SQLite."""
 
 _UNMARKED: Final = re.compile(r"\w+")
-_GAPS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
+GAPS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
+"""For `str.translate`: what separates the words of a text that is all ASCII, as blanks."""
 _MARK: Final = re.compile(f"[{MARKS}]+")
 _LETTERS: Final = str.maketrans(
     {
@@ -60,7 +61,7 @@ _PAST_LATIN: Final = "\u0250"
 def words(text: str) -> list[str]:
     """The words of a text in order, as written: what `WORD` finds, but sooner where there are no marks."""
     if text.isascii():
-        return text.translate(_GAPS).split()
+        return text.translate(GAPS).split()
     if _MARK.search(text) is None:
         return _UNMARKED.findall(text.replace("_", " "))
     return WORD.findall(text)

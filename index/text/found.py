@@ -3,12 +3,12 @@
 For showing, not for ranking: it goes by rules alone, so an irregular form that the index found may stay unmarked.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
-from index.model import Query, Span
-from index.text.fold import fold, words
+from index.model import Query
+from index.text.fold import GAPS, fold, words
 from index.text.languages import Language, spoken
 from index.text.pieces import is_unspaced, parts
 from index.text.words import Keys, rule_keys
@@ -18,12 +18,17 @@ _HEAD: Final = 2
 _PHRASE_WEIGHT: Final = 3.0
 _FUNCTION_WEIGHT: Final = 0.1
 _MOST_MIXES: Final = 8  # of languages, remembered at once
+_REMEMBERED: Final = 16_384  # words
+_LONGEST_REMEMBERED: Final = 40  # longer ones hardly come again
+_MOST_SOUGHT: Final = 32
+"""Words of one text that are looked for one by one; of more, all words of the text are passed along at once."""
 
 
 class Found(NamedTuple):
-    """A place of the term number `term`."""
+    """A place of the term number `term`: code points `start` up to, not including, `end`."""
 
-    span: Span
+    start: int
+    end: int
     term: int
 
 
@@ -52,6 +57,9 @@ class Finder:
                     for written, word in zip(words(term.text), folded, strict=True):
                         self._add(written, word, common)
         self._terms = lru_cache(_MOST_MIXES)(partial(_Terms, self._term_of))
+        # Of the text that was looked at last: a text and the same on one line have the same words.
+        self._last_said: list[str] = []
+        self._last_telling: dict[str, int] = {}
 
     def _number(self, weight: float) -> int:
         self.weights.append(weight)
@@ -62,6 +70,7 @@ class Finder:
             return
         number = self._words[word] = self._number(_FUNCTION_WEIGHT if word in common else 1.0)
         if is_unspaced(written):
+            self._heads.add(word[:_HEAD])
             self._unspaced.append((number, written))
         elif word not in common:
             for piece in (written, *parts(written)):
@@ -72,28 +81,34 @@ class Finder:
     def places(self, text: str) -> list[Found]:
         """In the order of the text, not overlapping. Function words are left out unless nothing else was found."""
         said = words(text)
-        terms = self._terms(spoken(said, text, self._keys.languages))
-        found: list[Found] = []
-        for start, end, word in _runs(said, text):
-            if (number := terms[word]) is not None:
-                found.append(Found(Span(start, end), number))
-        found += self._phrases_in(said, text)
-        found += self._unspaced_in(text)
-        telling = [one for one in found if self.weights[one.term] > _FUNCTION_WEIGHT]
-        if not telling:
-            telling = self._parts_in(said, text) or found
-        return _apart(telling)
+        found = _whole(self._telling(said, text), said, text) + self._phrases_in(said, text) + self._unspaced_in(text)
+        return _apart(found or self._parts_in(said, text) or _whole(self._exact(said), said, text))
+
+    def _telling(self, said: list[str], text: str) -> dict[str, int]:
+        """The terms, but no function words, that words of a text stand for, by those words."""
+        if said != self._last_said:
+            heads = self._heads
+            likely = [word for word in set(said) if (head := _heads[word]) is None or head in heads]
+            terms = self._terms(spoken(said, text, self._keys.languages))
+            self._last_said = said
+            self._last_telling = {word: number for word in likely if (number := terms[word]) is not None}
+        return self._last_telling
+
+    def _exact(self, said: Iterable[str]) -> dict[str, int]:
+        return {word: self._words[folded] for word in set(said) if (folded := fold(word)) in self._words}
 
     def _term_of(self, word: str, languages: tuple[Language, ...]) -> int | None:
         exact = self._words.get(fold(word))
         if exact is not None:
-            return exact
+            return exact if self.weights[exact] > _FUNCTION_WEIGHT else None
         for piece in (word, *parts(word)):
-            if fold(piece)[:_HEAD] in self._heads:
-                for key in rule_keys(piece, languages):
-                    if key in self._by_key:
-                        return self._by_key[key]
+            if fold(piece)[:_HEAD] in self._heads and (number := self._by_keys(piece, languages)) is not None:
+                return number
         return None
+
+    def _by_keys(self, piece: str, languages: tuple[Language, ...]) -> int | None:
+        numbers = map(self._by_key.get, rule_keys(piece, languages))
+        return next((number for number in numbers if number is not None), None)
 
     def _phrases_in(self, said: Sequence[str], text: str) -> list[Found]:
         if not self._phrases:
@@ -101,7 +116,7 @@ class Finder:
         runs = list(_runs(said, text))
         folded = [fold(word) for word in said]
         return [
-            Found(Span(runs[place][0], runs[place + len(phrase) - 1][1]), number)
+            Found(runs[place][0], runs[place + len(phrase) - 1][1], number)
             for number, phrase in self._phrases
             for place in range(len(folded) - len(phrase) + 1)
             if folded[place] == phrase[0] and tuple(folded[place : place + len(phrase)]) == phrase
@@ -112,7 +127,7 @@ class Finder:
         for number, word in self._unspaced:
             place = text.find(word)
             while place >= 0:
-                found.append(Found(Span(place, place + len(word)), number))
+                found.append(Found(place, place + len(word), number))
                 place = text.find(word, place + len(word))
         return found
 
@@ -124,7 +139,25 @@ class Finder:
             if len(word) >= _SHORTEST_PART and self.weights[number] > _FUNCTION_WEIGHT
         ]
         inside = {word: [number for number, part in parts if part in fold(word)] for word in set(said)}
-        return [Found(Span(start, end), number) for start, end, word in _runs(said, text) for number in inside[word]]
+        return [Found(start, end, number) for start, end, word in _runs(said, text) for number in inside[word]]
+
+
+def _whole(numbers: Mapping[str, int], said: list[str], text: str) -> list[Found]:
+    """Each place of these words of a text, where they are words and not the inside of one."""
+    found = []
+    if len(numbers) <= _MOST_SOUGHT:
+        spaced = f" {text.translate(GAPS)} "
+        for word, number in numbers.items():
+            sought = f" {word} "
+            start = spaced.find(sought)
+            while start >= 0:
+                end = start + len(word)
+                found.append(Found(start, end, number))
+                start = spaced.find(sought, end + 1)
+        # Beside letters and marks there is more that is no ASCII, such as quotation marks.
+        if text.isascii() or len(found) == sum(map(said.count, numbers)):
+            return found
+    return [Found(start, end, numbers[word]) for start, end, word in _runs(said, text) if word in numbers]
 
 
 def _runs(said: Iterable[str], text: str) -> Iterator[tuple[int, int, str]]:
@@ -134,6 +167,24 @@ def _runs(said: Iterable[str], text: str) -> Iterator[tuple[int, int, str]]:
         start = text.find(word, end)
         end = start + len(word)
         yield start, end, word
+
+
+class _Heads(dict[str, str | None]):
+    """The first letters of words as written, folded; None for a word with parts. Made when it is asked for.
+
+    What texts are made of comes again with every question.
+    """
+
+    def __missing__(self, word: str) -> str | None:
+        head = None if parts(word) else fold(word)[:_HEAD]
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        if len(word) <= _LONGEST_REMEMBERED:
+            self[word] = head
+        return head
+
+
+_heads: Final = _Heads()
 
 
 class _Terms(dict[str, int | None]):
@@ -152,7 +203,7 @@ class _Terms(dict[str, int | None]):
 def _apart(found: list[Found]) -> list[Found]:
     """Of overlapping places the one that begins first, and of those the longest."""
     kept: list[Found] = []
-    for one in sorted(found, key=lambda one: (one.span.start, -one.span.end, one.term)):
-        if not kept or one.span.start >= kept[-1].span.end:
+    for one in sorted(found, key=lambda one: (one.start, -one.end, one.term)):
+        if not kept or one.start >= kept[-1].end:
             kept.append(one)
     return kept

@@ -35,11 +35,16 @@ class WeightedRanking(NamedTuple):
 
 
 class Fused(NamedTuple):
-    """`origins` are the places it comes from, the text's order first, then the ranking's name."""
+    """`places` are those that it has in rankings, the text's order first, then the ranking's name."""
 
     chunk: ChunkId
     score: float
-    origins: tuple[Origin, ...]
+    places: tuple[tuple[WeightedRanking, Ranked], ...]
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """Its places as they are shown. Made when they are asked for, since of hundreds ten are."""
+        return tuple(Origin(ranking.name, ranking.text, place.rank, place.score) for ranking, place in self.places)
 
 
 def fuse(rankings: Sequence[WeightedRanking]) -> list[Fused]:
@@ -51,17 +56,15 @@ def fuse(rankings: Sequence[WeightedRanking]) -> list[Fused]:
     first = {(ranking.text, ranking.name): ranking for ranking in reversed(rankings)}
     scores: dict[ChunkId, float] = {}
     best: dict[ChunkId, int] = {}
-    origins: dict[ChunkId, list[Origin]] = {}
-    for (text, name), ranking in sorted(first.items(), key=lambda item: item[0]):
-        seen: set[ChunkId] = set()
+    held: dict[ChunkId, tuple[tuple[WeightedRanking, Ranked], ...]] = {}
+    for _, ranking in sorted(first.items(), key=lambda item: item[0]):
         for place in ranking.places:
             chunk, rank = place.chunk, place.rank
-            if chunk in seen:
-                continue
-            seen.add(chunk)
-            scores[chunk] = scores.get(chunk, 0.0) + ranking.share(rank)
-            if rank < best.get(chunk, rank + 1):
-                best[chunk] = rank
-            origins.setdefault(chunk, []).append(Origin(name, text, rank, place.score))
-    order = sorted(scores, key=lambda chunk: (-scores[chunk], best[chunk], chunk))
-    return [Fused(chunk, scores[chunk], tuple(origins[chunk])) for chunk in order]
+            if chunk not in scores:
+                scores[chunk], best[chunk], held[chunk] = ranking.share(rank), rank, ((ranking, place),)
+            elif held[chunk][-1][0] is not ranking:
+                scores[chunk] += ranking.share(rank)
+                best[chunk] = min(rank, best[chunk])
+                held[chunk] += ((ranking, place),)
+    order = sorted([(-score, best[chunk], chunk) for chunk, score in scores.items()])
+    return [Fused(chunk, scores[chunk], held[chunk]) for _, _, chunk in order]

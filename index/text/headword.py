@@ -3,7 +3,7 @@
 Pure. Words are compared by their keys, so `leases` finds `Lease`; function words count on neither side.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from index.text.fold import fold, words
@@ -18,7 +18,7 @@ _LEAST_SHARE: Final = 0.5
 class Headword:
     """What one question of the shape of `route` asks for."""
 
-    def __init__(self, text: str, route: Route, languages: Sequence[Language]) -> None:
+    def __init__(self, text: str, route: Route, languages: tuple[Language, ...]) -> None:
         self.route = route
         self._languages = languages
         self._function_words = frozenset().union(*(language.function_words for language in languages))

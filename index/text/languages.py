@@ -3,7 +3,6 @@
 A text is read in the languages whose function words it has. A query is too short for that and is read in all.
 """
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -85,11 +84,13 @@ class _Common(dict[str, int]):
 
     def __init__(self, languages: tuple[Language, ...]) -> None:
         super().__init__()
-        self._languages = languages
+        self._folded: dict[str, int] = {}
+        for place, language in enumerate(languages):
+            for word in language.function_words:
+                self._folded[word] = self._folded.get(word, 0) | 1 << place
 
     def __missing__(self, word: str) -> int:
-        folded = fold(word)
-        bits = sum(1 << place for place, language in enumerate(self._languages) if folded in language.function_words)
+        bits = self._folded.get(fold(word), 0)
         if len(self) >= _REMEMBERED:
             self.clear()
         if len(word) <= _LONGEST_REMEMBERED:
@@ -104,8 +105,9 @@ def spoken(words: Iterable[str], text: str, languages: tuple[Language, ...]) -> 
     """Those of `languages` a text is written in, by its function words and letters; the first where it has none."""
     if len(languages) < 2:
         return languages
-    found = Counter(filter(None, map(_common(languages).__getitem__, words)))
-    votes = [sum(count for bits, count in found.items() if bits >> place & 1) for place in range(len(languages))]
+    found = list(filter(None, map(_common(languages).__getitem__, words)))
+    counts = [(bits, found.count(bits)) for bits in set(found)]
+    votes = [sum([count for bits, count in counts if bits >> place & 1]) for place in range(len(languages))]
     if not text.isascii():
         lowered = text.lower()
         votes = [

@@ -6,8 +6,8 @@ Linear in the length of the text. Never cut inside a grapheme cluster or a redac
 import re
 import unicodedata
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from index.model import Message, Snippet, Span
@@ -33,9 +33,9 @@ def snippet(text: str, finder: Finder, *, width: int = WIDTH) -> Snippet:
     while end > start and line[end - 1] == " ":
         end -= 1
     marks = tuple(
-        Span(max(one.span.start, start) - start, min(one.span.end, end) - start)
+        Span(max(one.start, start) - start, min(one.end, end) - start)
         for one in found
-        if one.span.start < end and one.span.end > start
+        if one.start < end and one.end > start
     )
     return Snippet(line[start:end], marks, cut_left=start > 0, cut_right=end < len(line))
 
@@ -45,17 +45,18 @@ def best_message(messages: Sequence[Message], text: str, finder: Finder) -> int 
     if not messages:
         return None
     starts = [message.span.start for message in messages]
-    terms: dict[int, Counter[int]] = {}
-    for one in finder.places(text):
-        place = bisect_right(starts, one.span.start) - 1
-        if place >= 0 and one.span.end <= messages[place].span.end:
-            terms.setdefault(place, Counter())[one.term] += 1
+    terms: dict[int, dict[int, int]] = {}
+    for start, end, term in finder.places(text):
+        place = bisect_right(starts, start) - 1
+        if place >= 0 and end <= messages[place].span.end:
+            held = terms.setdefault(place, {})
+            held[term] = held.get(term, 0) + 1
     if not terms:
         return None
     return min(terms, key=lambda place: (-_worth(terms[place], finder.weights), place))
 
 
-def _worth(terms: Counter[int], weights: Sequence[float]) -> float:
+def _worth(terms: Mapping[int, int], weights: Sequence[float]) -> float:
     return sum(weights[term] * (1 + _REPEATED * min(count - 1, 5)) for term, count in terms.items())
 
 
@@ -74,20 +75,20 @@ def _densest(found: Sequence[Found], weights: Sequence[float], width: int) -> tu
     """From the first to the last found word of the window that holds the most; the earliest of equals."""
     best = -1.0
     result = (0, 0)
-    held: Counter[int] = Counter()
+    held: defaultdict[int, int] = defaultdict(int)
     score = 0.0
     left = 0
     for one in found:
         score += weights[one.term] * (_REPEATED if held[one.term] else 1.0)
         held[one.term] += 1
-        while left < len(found) and one.span.end - found[left].span.start > width and found[left] is not one:
+        while left < len(found) and one.end - found[left].start > width and found[left] is not one:
             gone = found[left]
             held[gone.term] -= 1
             score -= weights[gone.term] * (_REPEATED if held[gone.term] else 1.0)
             left += 1
         if score > best + 1e-9:
             best = score
-            result = (found[left].span.start, one.span.end)
+            result = (found[left].start, one.end)
     return result
 
 

@@ -5,8 +5,6 @@ stands in its title, so often that a word there says more than one more word in 
 their keys, so `leases` finds `Lease`; function words do not count.
 """
 
-from collections.abc import Sequence
-
 from index.text.fold import fold, words
 from index.text.languages import Language
 from index.text.words import rule_keys
@@ -15,7 +13,7 @@ from index.text.words import rule_keys
 class Topic:
     """What one question is about: its telling words, each once."""
 
-    def __init__(self, text: str, languages: Sequence[Language]) -> None:
+    def __init__(self, text: str, languages: tuple[Language, ...]) -> None:
         self._languages = languages
         function_words = frozenset().union(*(language.function_words for language in languages))
         telling = [word for word in dict.fromkeys(words(text)) if len(word) > 1 and fold(word) not in function_words]

@@ -99,9 +99,17 @@ class _Written(dict[str, str]):
         return keys
 
 
-def rule_keys(word: str, languages: Iterable[Language]) -> tuple[str, ...]:
+def rule_keys(word: str, languages: tuple[Language, ...]) -> tuple[str, ...]:
     """The keys of one word, not of its parts, in some languages, by their rules alone."""
-    return tuple(_key(_stem(word, language), language) for language in languages)
+    return _remembered_keys(word, languages) if len(word) <= _LONGEST_WORD else _rule_keys(word, languages)
+
+
+def _rule_keys(word: str, languages: tuple[Language, ...]) -> tuple[str, ...]:
+    return tuple([_key(_stem(word, language), language) for language in languages])
+
+
+_remembered_keys: Final = lru_cache(MEMO // 4)(_rule_keys)
+"""What is asked, and what titles and texts have beside it, comes again."""
 
 
 def _keys_of_written(word: str, languages: tuple[Language, ...], forms_dir: Path | None) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """A snippet shows where the words of a question stand, is safe to print, and is cut where a reader would cut."""
 
 import unicodedata
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from index.model import EventId, Message, Query, Snippet, Span, Term, UserId
 from index.text.clean import inert_line
+from index.text.fold import WORD, fold
 from index.text.found import Finder
 from index.text.query import parse
 from index.text.snippet import WIDTH, best_message, snippet
@@ -42,6 +44,7 @@ def shown(text: str, question: str) -> Snippet:
         ("filesystem", "the file-system is full", []),
         ('"lost update"', "a lost update, an update lost", ["lost update"]),
         ("検索", "全文検索機能を使う", ["検索"]),
+        ("ｶﾀｶﾅ", "カタカナ で", ["カタカナ"]),
         ("tabase", "one database", ["database"]),
         ("cafe", "the cafe\u0301 on the corner", ["cafe\u0301"]),
         ("the disk", "the cat saw the disk", ["disk"]),
@@ -93,6 +96,22 @@ def test_control_sequences_of_a_message_are_not_shown() -> None:
     found = shown("\x1b]52;c;x\x07so \u202eneedle\u202c \x1b[2Jhere\nnext", "needle")
     assert found.text == "so needle here next"
     assert marked(found) == ["needle"]
+
+
+BESIDE = ["needle", "Needle", "need", "i", " ", "\n", "_", "“", "”", "\u0301", "é", "7", "-"]
+
+
+@given(st.lists(st.sampled_from(BESIDE), max_size=40).map("".join))
+def test_a_word_is_found_wherever_it_stands_alone_and_never_as_a_piece_of_one(text: str) -> None:
+    standing = [(match.start(), match.end(), fold(match[0])) for match in WORD.finditer(text)]
+    found = {(one.start, one.end) for one in finder("needle i").places(text)}
+    assert {(start, end) for start, end, word in standing if word in ("needle", "i")} <= found
+    assert found <= {(start, end) for start, end, _ in standing}
+
+
+def test_a_word_is_found_in_however_many_spellings() -> None:
+    spellings = ["".join(letters) for letters in product(*((one, one.upper()) for one in "needle"))]
+    assert marked(snippet(" ".join(spellings), finder("needle"), width=1_000)) == spellings
 
 
 def messages(*texts: str) -> tuple[tuple[Message, ...], str]:
