@@ -89,7 +89,7 @@ def records(number: int, said: list[Utterance]) -> list[MessageRecord]:
 async def writing(folder: Path) -> AsyncIterator[Writer]:
     made_with = Fingerprint(len(STEPS), 1, 1, 1, ("en",), "noise", DIMENSION, "", "")
     async with open_store(folder / "index.sqlite", is_writer=True) as store:
-        yield Writer(store, made_with, str)
+        yield Writer(store, made_with, lambda text, found: [text])
 
 
 async def put(writer: Writer, talk: Talk, first: int, past: int) -> None:

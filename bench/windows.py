@@ -189,7 +189,7 @@ def _is_said(line: str) -> bool:
 
 
 def _line(text: str, keys: Keys) -> _Line:
-    return _Line(text.partition(": ")[0], text, keys.document_keys(text), len(words(text)))
+    return _Line(text.partition(": ")[0], text, keys.keys_of_text(text), len(words(text)))
 
 
 def _mixed(numbers: Numbers, factor: int) -> Numbers:

@@ -111,10 +111,10 @@ async def ingest(texts: Texts, size: int, languages: Sequence[str], forms_dir: P
         recorded = Recorded(texts, size, Path(folder) / "passages.jsonl")
         keys_s = 0.0
 
-        def document_keys(text: str) -> str:
+        def document_keys(text: str, found: Sequence[str]) -> list[str]:
             nonlocal keys_s
             before = time.thread_time()
-            made = keys.document_keys(text)
+            made = keys.document_keys(text, found)
             keys_s += time.thread_time() - before
             return made
 

@@ -20,6 +20,7 @@ from index.model import NO_EMBEDDER, Corpus, Fingerprint, SourceId, corpus_of
 from index.store import documents, sweeps, vectors
 from index.store.erase import Wiped
 from index.store.store import Store
+from index.text.searchable import DocumentKeys
 from ingest.report import CopyReport, Outcome, Report, SourceReport
 from ingest.vectors import fill_pending, note_pending
 from ingest.writing import Writer
@@ -71,7 +72,7 @@ async def refresh(
     plan: Plan,
     *,
     fingerprint: Fingerprint,
-    document_keys: Callable[[str], str],
+    document_keys: DocumentKeys,
     embedder: Embedder | None,
     progress: Progress = Progress(),
     copy: Copy | None = None,

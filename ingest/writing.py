@@ -6,7 +6,7 @@ written some at once, on the connection's thread, while the next are read and th
 
 import asyncio
 from asyncio import Task
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,7 +15,7 @@ from index.model import Cursor, Document, DocumentId, Fingerprint, SourceId
 from index.store import documents, fulltext
 from index.store.documents import Written
 from index.store.store import Store
-from index.text.searchable import Searchable, searchable
+from index.text.searchable import DocumentKeys, Searchable, searchable
 from ingest.report import Outcome, SourceReport
 
 _AT_ONCE: Final = 50
@@ -31,7 +31,7 @@ class Batch:
     store: Store
     source_key: int
     salt: str
-    document_keys: Callable[[str], str]
+    document_keys: DocumentKeys
     written: Written = field(default_factory=Written)  # all of it only at the end
     documents: int = 0
     documents_removed: int = 0
@@ -125,7 +125,7 @@ class Batch:
 class Writer:
     """Hands out transactions, one at a time."""
 
-    def __init__(self, store: Store, fingerprint: Fingerprint, document_keys: Callable[[str], str]) -> None:
+    def __init__(self, store: Store, fingerprint: Fingerprint, document_keys: DocumentKeys) -> None:
         self.store = store
         self.fingerprint = fingerprint
         self._document_keys = document_keys

@@ -12,8 +12,7 @@ _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-_COMPOUND: Final = re.compile(r"(?<![\w-])[^\W_]+(?:[-_][^\W_]+){1,3}(?![\w-])")
-_DIVIDER: Final = re.compile("[-_]")
+_COMPOUND: Final = re.compile(r"(?<![\w-])[^\W_]+(?:-[^\W_]+){1,3}(?![\w-])")
 _LONGEST_COMPOUND: Final = 40
 
 
@@ -72,8 +71,9 @@ def _is_border(word: str, place: int) -> bool:
 
 def joined(text: str) -> Iterator[str]:
     """Compounds in one word: `file-system` and `file_system` also as `filesystem`."""
-    divided = " ".join([run for run in text.split() if "-" in run or "_" in run])  # few, and the pattern is slow
+    text = text.replace("_", "-")
+    divided = " ".join([run for run in text.split() if "-" in run])  # few, and the pattern is slow
     for match in _COMPOUND.finditer(divided):
-        whole = _DIVIDER.sub("", match[0])
+        whole = match[0].replace("-", "")
         if len(whole) <= _LONGEST_COMPOUND:
             yield whole

@@ -3,13 +3,16 @@
 Pure. The writer makes it once; a query meets it through the same `Keys`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from index.model import Chunk, Corpus, Document
 from index.text.fold import words
 from index.text.tally import tally
+
+DocumentKeys = Callable[[str, Sequence[str]], Sequence[str]]
+"""`Keys.document_keys`."""
 
 
 class Searchable(Struct, frozen=True):
@@ -24,18 +27,18 @@ class Searchable(Struct, frozen=True):
     tally: bytes
 
 
-def searchable(document: Document, document_keys: Callable[[str], str]) -> list[Searchable]:
-    """The document's chunks, in order. `document_keys` is `Keys.document_keys`."""
+def searchable(document: Document, document_keys: DocumentKeys) -> list[Searchable]:
+    """The document's chunks, in order."""
     found = []
     for chunk in document.chunks:
         title = title_line(document, chunk)
-        keys = document_keys(f"{title}\n{chunk.text}")
         in_title, in_text = words(title), words(chunk.text)
+        keys = document_keys(f"{title}\n{chunk.text}", in_title + in_text)
         found.append(
             Searchable(
                 chunk=chunk,
                 title=title,
-                keys=keys,
+                keys=" ".join(keys),
                 size=len(in_title) + len(in_text),
                 tally=tally(in_title, in_text, keys),
             )

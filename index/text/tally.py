@@ -9,7 +9,8 @@ Pure. The writer makes it with the chunk, and it goes with the chunk.
 
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from struct import Struct
 from typing import Final, NamedTuple, Self
 from zlib import crc32
@@ -17,6 +18,7 @@ from zlib import crc32
 from index.text.fold import token_of, words
 
 _HEAD: Final = Struct("<2I")
+_NUMBER: Final = Struct("<I")
 WIDTH: Final = 4
 TITLE: Final = 1
 TEXT: Final = 2
@@ -68,22 +70,22 @@ class Tallies(NamedTuple):
             yield numbers[first:past]
 
 
-class _Numbers(dict[str, int]):
-    """Numbers of words, made when they are asked for: nearly all that come were there before."""
+class _Numbers(dict[str, bytes]):
+    """The numbers of words, or of the keys of words, as stored; made when they are asked for: nearly all come again."""
 
-    def __init__(self, token_of: Callable[[str], str]) -> None:
+    def __init__(self, tokens_of: Callable[[str], Iterable[str]]) -> None:
         super().__init__()
-        self._token_of = token_of
+        self._tokens_of = tokens_of
 
-    def __missing__(self, word: str) -> int:
+    def __missing__(self, word: str) -> bytes:
         if len(self) >= _REMEMBERED:
             self.clear()
-        number = self[word] = number_of(self._token_of(word))
-        return number
+        numbers = self[word] = b"".join([_NUMBER.pack(number_of(token)) for token in self._tokens_of(word)])
+        return numbers
 
 
-_OF_WORDS: Final = _Numbers(token_of)
-_OF_KEYS: Final = _Numbers(str)
+_OF_WORDS: Final = _Numbers(lambda word: (token_of(word),))
+_OF_KEYS: Final = _Numbers(str.split)
 
 
 def number_of(token: str) -> int:
@@ -91,18 +93,16 @@ def number_of(token: str) -> int:
     return crc32(token.encode())
 
 
-def tally(title: Sequence[str], text: Sequence[str], keys: str) -> bytes:
-    """Of the words of title and text, as `fold.words` gives them, and of keys with blanks between."""
-    numbers = array("I", map(_OF_WORDS.__getitem__, title))
-    numbers.extend(map(_OF_WORDS.__getitem__, text))
-    numbers.extend(map(_OF_KEYS.__getitem__, keys.split()))
-    _reorder(numbers)
-    return _HEAD.pack(len(title), len(text)) + numbers.tobytes()
+def tally(title: Sequence[str], text: Sequence[str], keys: Iterable[str]) -> bytes:
+    """Of the words of title and text, as `fold.words` gives them, and of keys; those of one word may stay together."""
+    of_word, of_keys = _OF_WORDS.__getitem__, _OF_KEYS.__getitem__
+    head = _HEAD.pack(len(title), len(text))
+    return b"".join(chain((head,), map(of_word, title), map(of_word, text), map(of_keys, keys)))
 
 
 def tally_of(title: str, text: str, keys: str) -> bytes:
     """The same, of a chunk as it is stored."""
-    return tally(words(title), words(text), keys)
+    return tally(words(title), words(text), keys.split())
 
 
 def _reorder(numbers: "array[int]") -> None:

@@ -34,7 +34,7 @@ Groups = tuple[tuple[str, ...], ...]
 class Keys:
     """The keys of one set of languages. The same languages and `WORDS_VERSION` give the same keys everywhere.
 
-    `query_keys` and `query_groups` load stemmers only; `document_keys` loads the dictionaries of languages it meets.
+    `query_keys` and `query_groups` load stemmers only; the others load the dictionaries of languages they meet.
     """
 
     def __init__(self, languages: Iterable[str], *, forms_dir: Path | None = None, remembered: int = MEMO) -> None:
@@ -49,12 +49,20 @@ class Keys:
         )
         self._asked: Callable[[str], Groups] = lru_cache(MEMO // 4)(self._groups)
 
-    def document_keys(self, text: str) -> str:
-        """The keys of all words of a text, separated by blanks; those of compounds written as one word come last."""
-        text = unicodedata.normalize("NFC", text)
-        found = words(text)
-        keys_of = self._written(spoken(found, text, self.languages)).__getitem__
-        return " ".join(filter(None, map(keys_of, chain(found, joined(text)))))
+    def document_keys(self, text: str, found: Sequence[str]) -> list[str]:
+        """The keys of each word of a text, with blanks between; those of compounds written as one word come last.
+
+        `found` are the text's words, as `fold.words` gives them.
+        """
+        composed = unicodedata.normalize("NFC", text)
+        if composed != text:
+            found = words(composed)
+        keys_of = self._written(spoken(found, composed, self.languages)).__getitem__
+        return list(filter(None, map(keys_of, chain(found, joined(composed)))))
+
+    def keys_of_text(self, text: str) -> str:
+        """All of these, with blanks between, as the lexical index stores them."""
+        return " ".join(self.document_keys(text, words(text)))
 
     def query_groups(self, text: str) -> Groups:
         """One group for each word, identifier part, compound or pair of letters; the keys in it are alternatives."""

@@ -18,6 +18,7 @@ from ingest.chat.storing import Shelf, forget, store_arrivals
 from ingest.chat.windows import MINUTE_MS, Bounds
 from ingest.writing import Writer
 from tests.erase.graveyard import finds, is_sound
+from tests.keys import as_written
 from tests.store.test_young import large_tiers, young
 
 ROOM = RoomId("!talk:example.org")
@@ -29,7 +30,7 @@ async def writer(tmp_path: Path) -> AsyncIterator[Writer]:
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
         async with store.transaction():
             await rooms.save_room(store.connection, RoomRecord(ROOM, title="Talk", outcome="admitted"))
-        yield Writer(store, Fingerprint(1, 1, 1, 1, (), "off", 0, "", ""), str)
+        yield Writer(store, Fingerprint(1, 1, 1, 1, (), "off", 0, "", ""), as_written)
 
 
 def said(minute: int, text: str, *, root: str = "") -> Arrival:

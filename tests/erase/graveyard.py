@@ -19,6 +19,7 @@ from index.store.separators import varint
 from index.store.signs import BLOCK_BITS
 from index.store.store import Store, open_store
 from index.text.searchable import searchable
+from tests.keys import as_written
 
 SOURCE = SourceId("repo:docs")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -69,7 +70,7 @@ class Graveyard:
                 await store.ease_deleting()
                 made = self.document(number, length=self.random.choice(lengths))
                 made = replace(made, may_grow=self.random.random() < self.growing)
-                await documents.put(store.connection, key, made, searchable(made, str), salt="s")
+                await documents.put(store.connection, key, made, searchable(made, as_written), salt="s")
 
     async def remove(self, store: Store, numbers: Iterable[int]) -> None:
         async with store.transaction():
@@ -154,7 +155,7 @@ async def put_texts(store: Store, texts: Iterable[tuple[int, str | None, bool]])
                 await documents.remove(store.connection, [page(number, "").id])
             else:
                 made = replace(page(number, text), may_grow=may_grow)
-                await documents.put(store.connection, key, made, searchable(made, str), salt="s")
+                await documents.put(store.connection, key, made, searchable(made, as_written), salt="s")
 
 
 async def stale_terms(store: Store) -> list[str]:

@@ -11,6 +11,7 @@ from index.store.vectors import DRIFTED
 from ingest.refresh import Plan, refresh
 from ingest.report import Outcome, Report, SourceReport
 from ingest.writing import Writer
+from tests.keys import as_written
 
 SOURCE = SourceId("repo:docs")
 FINGERPRINT = Fingerprint(
@@ -60,7 +61,7 @@ class Pages:
 async def run(folder: Path, pages: int, embedder: Embedder, *, is_full: bool = False) -> Report:
     async with open_store(folder / "index.sqlite", is_writer=True) as store:
         plan = Plan([Pages(pages)], parallel=1, is_full=is_full)
-        return await refresh(store, plan, fingerprint=FINGERPRINT, document_keys=str, embedder=embedder)
+        return await refresh(store, plan, fingerprint=FINGERPRINT, document_keys=as_written, embedder=embedder)
 
 
 async def drifted(folder: Path) -> bool:

@@ -18,6 +18,7 @@ from index.store.store import open_store
 from ingest.vectors import BATCH, fill_pending
 from ingest.writing import Writer
 from tests.chat.host import fingerprint
+from tests.keys import as_written
 
 SOURCE = SourceId("notes:n")
 
@@ -56,7 +57,7 @@ class Watched:
 async def writer(tmp_path: Path) -> AsyncIterator[Writer]:
     """Three batches of parts are pending."""
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
-        writer = Writer(store, replace(fingerprint(), languages=("de",)), str)
+        writer = Writer(store, replace(fingerprint(), languages=("de",)), as_written)
         async with writer.batch(SOURCE, label="n", is_public=True) as batch:
             identity = DocumentId(f"{SOURCE} page.md")
             chunks = tuple(
@@ -158,11 +159,12 @@ from index.store.store import open_store
 from ingest.vectors import fill_pending
 from ingest.writing import Writer
 from tests.chat.host import fingerprint
+from tests.keys import as_written
 from tests.refresh.test_filling_vectors import Watched
 
 async def main():
     async with open_store(Path(sys.argv[1]), is_writer=True) as store:
-        writer = Writer(store, replace(fingerprint(), languages=("de",)), str)
+        writer = Writer(store, replace(fingerprint(), languages=("de",)), as_written)
         await fill_pending(writer, Watched(lambda call: os._exit(9) if call == 3 else None))
 
 asyncio.run(main())

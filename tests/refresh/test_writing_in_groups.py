@@ -14,6 +14,7 @@ from index.store.store import Store, open_store
 from index.text.searchable import searchable
 from ingest.writing import Writer
 from tests.chat.host import fingerprint
+from tests.keys import as_written
 
 SOURCE = SourceId("notes:n")
 CHUNKS = 10
@@ -34,7 +35,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 def writer_of(store: Store) -> Writer:
-    return Writer(store, fingerprint(), str)
+    return Writer(store, fingerprint(), as_written)
 
 
 async def write(store: Store, *pages: Document, fault: Exception | None = None) -> None:
@@ -65,7 +66,7 @@ async def test_what_is_written_in_groups_is_what_is_written_one_by_one(store: St
             async with other.transaction():
                 key = await other.register(SOURCE, label="n", is_public=True)
                 for made in some:
-                    await documents.put(other.connection, key, made, searchable(made, str), salt=salt)
+                    await documents.put(other.connection, key, made, searchable(made, as_written), salt=salt)
             assert await rows(store) == await rows(other) != []
 
 

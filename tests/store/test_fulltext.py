@@ -14,12 +14,13 @@ from index.store import documents, fulltext
 from index.store.store import Store, open_store
 from index.text.searchable import searchable
 from tests.erase.graveyard import Graveyard, finds, is_sound, page
+from tests.keys import as_written
 
 
 async def put(store: Store, number: int, text: str, *, may_grow: bool = False) -> None:
     key = await store.register(page(number, "").source, label="docs", is_public=True)
     made = replace(page(number, text), may_grow=may_grow)
-    await documents.put(store.connection, key, made, searchable(made, str), salt="s")
+    await documents.put(store.connection, key, made, searchable(made, as_written), salt="s")
 
 
 async def waiting(store: Store) -> int:

@@ -15,7 +15,7 @@ LEMMA_OF = {"ran": "run", "run": "run", "runs": "run", "Praze": "Praha", "Praha"
 # English is the smallest of the dictionaries. Says what it found, and whether it had to load the dictionary for it.
 PROGRAM = (
     "import sys; from pathlib import Path; from index.text.words import Keys;"
-    "found = Keys(('en',), forms_dir=Path(sys.argv[1])).document_keys('it ran');"
+    "found = Keys(('en',), forms_dir=Path(sys.argv[1])).keys_of_text('it ran');"
     "print('en0run' in found.split(), 'simplemma' in sys.modules)"
 )
 

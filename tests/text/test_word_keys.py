@@ -26,7 +26,7 @@ GERMAN = " und das ist ein Text, der auf Deutsch ist"
 
 
 def is_found(question: str, text: str, keys: Keys = KEYS) -> bool:
-    stored = set(keys.document_keys(text).split())
+    stored = set(keys.keys_of_text(text).split())
     return all(stored & set(group) for group in keys.query_groups(question))
 
 
@@ -71,7 +71,7 @@ def is_found(question: str, text: str, keys: Keys = KEYS) -> bool:
 )
 def test_a_question_finds_the_text(question: str, text: str) -> None:
     groups = KEYS.query_groups(question)
-    stored = set(KEYS.document_keys(text).split())
+    stored = set(KEYS.keys_of_text(text).split())
     assert any(stored & set(group) for group in groups)
 
 
@@ -88,20 +88,20 @@ def test_a_question_finds_the_text(question: str, text: str) -> None:
     ],
 )
 def test_other_words_are_not_joined(question: str, text: str) -> None:
-    assert not set(KEYS.query_keys(question)) & set(KEYS.document_keys(text).split())
+    assert not set(KEYS.query_keys(question)) & set(KEYS.keys_of_text(text).split())
 
 
 def test_a_document_is_read_in_its_own_language_and_a_question_in_all() -> None:
-    assert KEYS.document_keys("the notes").split()[-1:] == ["en0note"]
+    assert KEYS.keys_of_text("the notes").split()[-1:] == ["en0note"]
     assert KEYS.query_keys("notes") == ("en0note", "cs0not", "de0not")
 
 
 def test_each_word_gives_its_keys_in_the_order_of_the_text() -> None:
-    assert KEYS.document_keys("zebra apple zebra").split() == ["en0zebra", "en0appl", "en0zebra"]
+    assert KEYS.keys_of_text("zebra apple zebra").split() == ["en0zebra", "en0appl", "en0zebra"]
 
 
 def test_hashes_and_encoded_data_have_no_keys() -> None:
-    assert KEYS.document_keys("f" * 41) == ""
+    assert KEYS.keys_of_text("f" * 41) == ""
     assert KEYS.query_keys("f" * 41) == ()
 
 
@@ -173,8 +173,8 @@ def test_folding_twice_is_folding_once(text: str) -> None:
 
 @given(ANY)
 def test_keys_are_folded_words_however_the_text_is_composed(text: str) -> None:
-    keys = KEYS.document_keys(text)
-    assert keys == KEYS.document_keys(unicodedata.normalize("NFD", text))
+    keys = KEYS.keys_of_text(text)
+    assert keys == KEYS.keys_of_text(unicodedata.normalize("NFD", text))
     assert " ".join(map(fold, keys.split())) == keys
     assert KEYS.query_groups(text) == KEYS.query_groups(unicodedata.normalize("NFD", text))
 
@@ -189,7 +189,7 @@ def test_the_quick_ways_to_words_and_letters_change_nothing(text: str) -> None:
 @given(ANY)
 def test_what_was_forgotten_is_made_again(text: str) -> None:
     forgetful = Keys(LANGUAGES, remembered=1)
-    assert forgetful.document_keys(text) == forgetful.document_keys(text) == KEYS.document_keys(text)
+    assert forgetful.keys_of_text(text) == forgetful.keys_of_text(text) == KEYS.keys_of_text(text)
 
 
 def test_compounds_of_up_to_four_parts_stand_in_one_word_as_well() -> None:

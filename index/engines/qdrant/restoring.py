@@ -29,7 +29,7 @@ from index.model import Document, Fingerprint, SourceId, Vector
 from index.store import documents, outgoing, rooms, vectors
 from index.store.outgoing import StoredPart
 from index.store.store import Store
-from index.text.searchable import Searchable, searchable
+from index.text.searchable import DocumentKeys, Searchable, searchable
 
 RESTORING: Final = "copy.restoring"
 """Entry of `meta`: which state of the collection is being restored; empty when it is done."""
@@ -52,7 +52,7 @@ async def restore(
     store: Store,
     cluster: Cluster,
     *,
-    document_keys: Callable[[str], str],
+    document_keys: DocumentKeys,
     salt: Callable[[Fingerprint], str],
     writer: str,
     progress: Progress = lambda done, total: None,
