@@ -1,6 +1,7 @@
 """Many vectors: their codes are in step with them, say where the nearest are, and lose and tell nothing."""
 
 import asyncio
+import re
 from pathlib import Path
 from random import Random
 
@@ -9,7 +10,7 @@ import pytest
 
 from index.errors import StoreError
 from index.model import Kind, SourceId, Vector
-from index.store import codes, estimates, nearest, vectors
+from index.store import codes, estimates, nearest, signs, vectors
 from index.store.driver import Connection, connector
 from index.store.estimates import Codes, Estimates
 from index.store.held import HeldCodes
@@ -47,6 +48,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is many, in this file."""
     monkeypatch.setattr(codes, "CODES_FROM", 2_000)
     monkeypatch.setattr(nearest, "CANDIDATES", 150)
+    monkeypatch.setattr(nearest, "FIRST", 40)
     monkeypatch.setattr(nearest, "EXACT_UP_TO", 300)
     monkeypatch.setattr(nearest, "MOST_ROWS", 700)
     monkeypatch.setattr(estimates, "PIECE", 512)
@@ -136,11 +138,61 @@ def test_most_of_the_nearest_have_the_nearest_codes() -> None:
     found = 0
     for question in made(3, 20):
         likely = Estimates(table, frame.question(scaled(question).tobytes()), table.spans(None))
-        best = set(likely.nearest(100).tolist())
-        assert 100 <= len(best) <= 110
+        best = set(likely.nearest(100).chunks.tolist())
+        assert len(best) == 100
         found += len(best & set(exactly(made(2), question)))
-        assert set(likely.nearest(COUNT).tolist()) == set(range(COUNT))
+        assert set(likely.nearest(COUNT).chunks.tolist()) == set(range(COUNT))
     assert found / 200 >= 0.95
+
+
+@pytest.mark.parametrize("dimension", [64, 192, 384, 1_024])
+def test_a_question_is_turned_as_vectors_are(dimension: int) -> None:
+    columns = numpy.random.default_rng(2).integers(-254, 255, (dimension, 20)).astype(numpy.int32)
+    together = signs._turned(columns)
+    for at in range(20):
+        assert signs._turned_alone(columns[:, at].astype(float)).tolist() == together[:, at].tolist()
+
+
+def test_estimates_are_as_far_off_as_they_say() -> None:
+    points = scaled(made(2))
+    rows = [row.tobytes() for row in points]
+    frame = Frame.around(rows)
+    table = Codes(COUNT, frame.words)
+    table.fill(0, numpy.arange(COUNT), numpy.frombuffer(frame.coded([0] * COUNT, rows), frame.records()))
+    off = []
+    for question in scaled(made(3, 20)):
+        likely = Estimates(table, frame.question(question.tobytes()), table.spans(None)).nearest(COUNT)
+        far = ((points[likely.chunks] - question.astype(int)) ** 2).sum(axis=1)
+        off.append((likely.estimates - far) / likely.deviations)
+    assert abs(numpy.mean(off)) < 0.1
+    assert 0.8 < numpy.std(off) < 1.1
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1), "in the sample", "not in the sample"])
+def test_wherever_the_near_ones_stand_the_same_are_chosen(order: slice | str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample of each piece says how near they will be, and may be wrong."""
+    points = scaled(made(2))
+    question = scaled(made(3, 1))[0]
+    by_distance = numpy.argsort(((points - question.astype(int)) ** 2).sum(axis=1), kind="stable")
+    if isinstance(order, slice):
+        standing = by_distance[order]
+    else:  # the nearest of all are in the sample, or the farthest
+        sampled = numpy.arange(COUNT) % (8 * 16) < 8
+        places = numpy.argsort(sampled != (order == "in the sample"), kind="stable")
+        standing = numpy.empty(COUNT, int)
+        standing[places] = by_distance
+    rows = [row.tobytes() for row in points[standing]]
+    frame = Frame.around(rows)
+    table = Codes(COUNT, frame.words)
+    table.fill(0, numpy.arange(COUNT), numpy.frombuffer(frame.coded([0] * COUNT, rows), frame.records()))
+    monkeypatch.setattr(estimates, "RUN", 8)
+    monkeypatch.setattr(estimates, "SAMPLED", 16)
+    asked = frame.question(question.tobytes())
+    found = Estimates(table, asked, table.spans(None)).nearest(10)
+    monkeypatch.setattr(estimates, "MANY", COUNT)
+    assert Estimates(table, asked, table.spans(None)).nearest(10).chunks.tolist() == found.chunks.tolist()
+    in_two = Estimates(table, asked, [(0, 90), (90, 700), (700, 760), (760, COUNT)])
+    assert in_two.nearest(10).chunks.tolist() == found.chunks.tolist()
 
 
 async def test_codes_come_and_go_with_the_number_of_vectors_and_are_in_step(tmp_path: Path) -> None:
@@ -230,7 +282,7 @@ def test_codes_are_of_any_length(dimension: int) -> None:
     table = Codes(400, frame.words)
     table.fill(0, numpy.arange(400), records)
     for at in range(0, 400, 40):
-        assert at in Estimates(table, frame.question(rows[at]), table.spans(None)).nearest(40)
+        assert at in Estimates(table, frame.question(rows[at]), table.spans(None)).nearest(40).chunks
 
 
 async def test_what_may_not_be_seen_moves_nothing(tmp_path: Path) -> None:
@@ -243,6 +295,26 @@ async def test_what_may_not_be_seen_moves_nothing(tmp_path: Path) -> None:
         await add(store, numpy.repeat(questions, 60, axis=0), source=1)
         assert [await ask(store, question, seen) for question in questions] == before
         assert [await ask(store, question) for question in questions] != before
+
+
+async def test_of_the_likely_only_those_are_measured_that_may_be_among_the_first(tmp_path: Path) -> None:
+    points = made(2)
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        await begin(store)
+        await add(store, points)
+        lists: list[str] = []
+        await store.connection.run(lambda bare: bare.set_trace_callback(lists.append))
+        measured = []
+        for question in [*made(3, 10), points[7]]:
+            lists.clear()
+            await ask(store, question)
+            keys = [key for one in lists if "wanted CROSS JOIN" in one for key in set(re.findall(r"\d{10}", one))]
+            assert len(keys) == len(set(keys)), "none twice"
+            measured.append(len(keys))
+        await store.connection.run(lambda bare: bare.set_trace_callback(None))
+        assert min(measured) >= nearest.FIRST
+        assert sum(measured) < 0.9 * len(measured) * nearest.CANDIDATES
+        assert max(measured) > nearest.FIRST
 
 
 async def test_a_filter_on_documents_loses_nothing_however_far_its_hits_are(tmp_path: Path) -> None:
