@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from json import dumps, loads
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import aiosqlite
 
@@ -22,6 +22,9 @@ from index.model import (
     UserId,
 )
 from index.store.driver import Connection, File
+
+_CORPORA: Final = {corpus.value: corpus for corpus in Corpus}
+_KINDS: Final = {kind.value: kind for kind in Kind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +80,6 @@ class Entry:
     chunks: int
 
 
-def chunk_ids(connection: Connection, keys: Sequence[int]) -> dict[int, ChunkId]:
-    """The ids of those of the chunks that are there."""
-    rows = connection.execute(
-        "SELECT chunk_key, id FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))", (dumps(list(keys)),)
-    )
-    return {int(key): ChunkId(identity) for key, identity in rows}
-
-
 async def chunks_by_id(connection: File, identities: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
     """Those of the named chunks that are there."""
     found = await _load(connection, "chunk.id IN (SELECT value FROM json_each(?))", dumps(list(identities)))
@@ -93,17 +88,26 @@ async def chunks_by_id(connection: File, identities: Sequence[ChunkId]) -> dict[
 
 def candidates(connection: Connection, identities: Sequence[ChunkId]) -> dict[ChunkId, Candidate]:
     """Those of the named chunks that are there, as far as their order depends on them."""
+    return dict(_candidates(connection, "chunk.id", identities).values())
+
+
+def candidates_by_key(connection: Connection, keys: Sequence[int]) -> dict[int, tuple[ChunkId, Candidate]]:
+    """The same by chunk key, with their ids, which stand in the same rows."""
+    return _candidates(connection, "chunk.chunk_key", keys)
+
+
+def _candidates(connection: Connection, named_by: str, names: Sequence[int]) -> dict[int, tuple[ChunkId, Candidate]]:
     rows = connection.execute(
-        "SELECT chunk.id, document.id, source.id, source.corpus, document.kind, document.title,"
+        "SELECT chunk.chunk_key, chunk.id, document.id, source.id, source.corpus, document.kind, document.title,"
         " coalesce(chunk.heading ->> '$[#-1]', document.title), chunk.section, document.path, document.room,"
         f" document.first_ms, document.last_ms, iif(source.corpus = '{Corpus.CHAT.value}', '', chunk.body)"
         " FROM chunk JOIN document USING (document_key) JOIN source USING (source_key)"
-        " WHERE chunk.id IN (SELECT value FROM json_each(?))",
-        (dumps(list(identities)),),
+        f" WHERE {named_by} IN (SELECT value FROM json_each(?))",
+        (dumps(list(names)),),
     )
     return {
-        ChunkId(identity): Candidate(document, source, Corpus(corpus), Kind(kind), *rest)
-        for identity, document, source, corpus, kind, *rest in rows
+        key: (identity, Candidate(document, source, _CORPORA[corpus], _KINDS[kind], *rest))
+        for key, identity, document, source, corpus, kind, *rest in rows
     }
 
 

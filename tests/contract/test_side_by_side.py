@@ -85,6 +85,17 @@ async def test_from_the_second_question_on_vectors_do_not_wait_for_words(tmp_pat
         assert len(near) == PAGES
 
 
+async def test_what_the_order_of_ranked_chunks_depends_on_is_read_with_their_rankings(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (_, engine):
+        await ask(engine)
+        async with engine.view(EVERYTHING, Filters()) as view:
+            ranked = await by_words(view) | await by_vectors(view)
+            async with busy(engine):
+                candidates = await asyncio.wait_for(view.candidates(sorted(ranked)), 30)
+        assert set(candidates) == ranked
+        assert {one.text for one in candidates.values()} == {f"tape {number}" for number in range(PAGES)}
+
+
 class Pointing:
     """An embedder that sends every question the same way."""
 

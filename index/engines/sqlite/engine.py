@@ -16,13 +16,17 @@ from index.engines.sqlite.words import WordRanking
 from index.errors import EngineError
 from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
 from index.store.driver import Connection, DatabaseError
-from index.store.reading import Candidate, StoredChunk, candidates, chunk_ids, chunks_by_id
+from index.store.reading import Candidate, StoredChunk, candidates, candidates_by_key, chunks_by_id
 from index.store.scope import Scope, scope_of
 from index.store.store import Store, sources
 from index.text.words import Keys
 
 if TYPE_CHECKING:
     from index.store.held import HeldCodes
+
+
+Read = tuple[list[Ranked], dict[ChunkId, Candidate]]
+"""A ranking, and what was read of its chunks on the way."""
 
 
 class SqliteEngine:
@@ -73,28 +77,38 @@ class SqliteView:
         self._engine = engine
         self._connection = engine.store.connection
         self._scope = scope
+        self._candidates: dict[ChunkId, Candidate] = {}  # what the rankings have read of their chunks
 
     async def lexical(self, query: Query, *, limit: int) -> list[Ranked]:
         if self._scope.is_empty:
             return []
         statistics = self._engine.statistics
-        return await self._connection.run(lambda bare: self._words(bare, statistics).ranked(query, limit=limit))
+        ranking, read = await self._connection.run(lambda bare: self._lexical(bare, query, limit, statistics))
+        self._candidates |= read
+        return ranking
 
     async def nearest(self, vector: Vector, query: Query, *, limit: int) -> list[Ranked]:
         if self._scope.is_empty:
             return []
-        return await self._engine.beside.run(lambda bare: self._nearest(bare, vector, query, limit))
+        ranking, read = await self._engine.beside.run(lambda bare: self._nearest(bare, vector, query, limit))
+        self._candidates |= read
+        return ranking
 
-    def _nearest(self, connection: Connection, vector: Vector, query: Query, limit: int) -> list[Ranked]:
+    def _lexical(self, connection: Connection, query: Query, limit: int, statistics: Statistics) -> Read:
+        words = self._words(connection, statistics)
+        return words.ranked(query, limit=limit), words.known.candidates
+
+    def _nearest(self, connection: Connection, vector: Vector, query: Query, limit: int) -> Read:
         from index.store.nearest import nearest
 
         demands = self._words(connection).demands(query)
         found = nearest(connection, vector, self._scope, limit=limit, held=self._engine.codes)
         near = [one for one in found if demands.allow(one.chunk_key)]
-        identities = chunk_ids(connection, [one.chunk_key for one in near])
-        cosines = {identities[one.chunk_key]: one.cosine for one in near if one.chunk_key in identities}
+        read = candidates_by_key(connection, [one.chunk_key for one in near])
+        cosines = {read[one.chunk_key][0]: one.cosine for one in near if one.chunk_key in read}
         best = sorted(cosines, key=lambda identity: (-cosines[identity], identity))
-        return [Ranked(identity, rank, cosines[identity]) for rank, identity in enumerate(best, start=1)]
+        ranking = [Ranked(identity, rank, cosines[identity]) for rank, identity in enumerate(best, start=1)]
+        return ranking, dict(read.values())
 
     def _words(self, connection: Connection, statistics: Statistics | None = None) -> WordRanking:
         return WordRanking(connection, self._engine.keys, self._scope, self._engine.limits, statistics)
@@ -106,7 +120,9 @@ class SqliteView:
         return [f"{waiting:,} passages wait for a vector and are found by words alone"] if waiting else []
 
     async def candidates(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, Candidate]:
-        return await self._connection.run(lambda bare: candidates(bare, chunks))
+        if unknown := [chunk for chunk in chunks if chunk not in self._candidates]:  # of a view of another text
+            self._candidates |= await self._connection.run(lambda bare: candidates(bare, unknown))
+        return {chunk: self._candidates[chunk] for chunk in chunks if chunk in self._candidates}
 
     async def stored(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
         return await chunks_by_id(self._connection, chunks)

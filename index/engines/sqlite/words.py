@@ -55,9 +55,9 @@ class WordRanking:
         self._limits = limits
         self._statistics = statistics or Statistics()
         self._sums = sums or fastest()
-        self._known = Known(connection)
+        self.known = Known(connection)
         self._rarity = Rarity(connection, scope.visible, self._statistics)
-        self._common = CommonWords(connection, scope, limits, self._rarity, self._sums, self._known)
+        self._common = CommonWords(connection, scope, limits, self._rarity, self._sums, self.known)
 
     def ranked(self, query: Query, *, limit: int) -> list[Ranked]:
         """Best first."""
@@ -194,7 +194,7 @@ class WordRanking:
         start, step = 0, max(500, 4 * task.wanted)
         while start < len(order):
             block = postings.passing(self._connection, order[start : start + step], self._scope)
-            scored |= sums.scores(features, block, self._known.sizes(block), chunks=task.chunks, mean=task.mean_size)
+            scored |= sums.scores(features, block, self.known.sizes(block), chunks=task.chunks, mean=task.mean_size)
             start += step
             step *= 4
             if len(scored) >= task.wanted and start < len(order):
@@ -202,7 +202,7 @@ class WordRanking:
                 if (highest_left := sums.value(highest, order[start])) is not None and highest_left < last:
                     break
         kept = sorted(scored, key=lambda key: (-scored[key], key))[: task.wanted]
-        identities = self._known.ids(kept)
+        identities = self.known.ids(kept)
         best = sorted(identities, key=lambda key: (-scored[key], identities[key]))[:limit]
         return [(key, identities[key], scored[key]) for key in best]
 
