@@ -21,11 +21,10 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from index.engines.base import Engine, View
 from index.engines.sqlite.engine import SqliteEngine
@@ -114,7 +113,7 @@ def _configured(name: str, options: argparse.Namespace) -> tuple[Config, list[Wo
     state = options.state / name
     config = Config(state_dir=state)
     if options.no_vectors:
-        config = structs.replace(config, embed=structs.replace(config.embed, kind="off"))
+        config = replace(config, embed=replace(config.embed, kind="off"))
     if not (state / "models").exists():  # one model for all sets
         (options.state / "models").mkdir(parents=True, exist_ok=True)
         state.mkdir(parents=True, exist_ok=True)
@@ -123,7 +122,7 @@ def _configured(name: str, options: argparse.Namespace) -> tuple[Config, list[Wo
         rooms = sorted((options.eval / name / "rooms").glob("*.jsonl"))
         return config, [RoomFile(path, Bounds()) for path in rooms]
     repos = tuple(_repository(folder, state / "repositories") for folder in _folders(options.eval / name / "corpus"))
-    config = structs.replace(config, repo=repos)
+    config = replace(config, repo=repos)
     return config, workers(config, Credentials.found(None))
 
 
@@ -230,7 +229,7 @@ class CensoredView:
             if not self._events.isdisjoint(message.event for message in one.chunk.messages)
         }
         left = [ranked for ranked in ranking if ranked.chunk not in held]
-        return [structs.replace(ranked, rank=rank) for rank, ranked in enumerate(left, start=1)]
+        return [replace(ranked, rank=rank) for rank, ranked in enumerate(left, start=1)]
 
 
 async def _ask(

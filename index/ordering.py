@@ -5,10 +5,11 @@ made by the hundred for each question is a tuple: it takes half as long to make 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from math import sqrt
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from index.model import ChunkId, Corpus, DocumentId, Query, Ranked
 from index.store.reading import Candidate
@@ -25,8 +26,7 @@ NEAREST: Final = "vec"
 _TRUSTED_PLACES: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class SearchSettings:
+class SearchSettings(Struct, frozen=True):
     """How hits are ranked; the figures behind the defaults are in docs/quality.md.
 
     `vector_weight` is what vectors count at most: all of it in documents for a question, `statement_share` of it for a

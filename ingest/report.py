@@ -1,8 +1,9 @@
 """What a refresh did, source by source. The same records go to the terminal, to `--json` and to the metrics."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from index.model import SourceId
 
@@ -14,8 +15,7 @@ class Outcome(StrEnum):
     REMOVED = "removed"  # no longer configured, or no longer permitted
 
 
-@dataclass(frozen=True, slots=True)
-class SourceReport:
+class SourceReport(Struct, frozen=True):
     """`skipped` counts files or events by the reason why they are not indexed."""
 
     source: SourceId
@@ -32,8 +32,7 @@ class SourceReport:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class VectorReport:
+class VectorReport(Struct, frozen=True):
     embedded: int = 0
     refused: int = 0
     pending: int = 0
@@ -41,8 +40,7 @@ class VectorReport:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class CopyReport:
+class CopyReport(Struct, frozen=True):
     """What a cluster was told. `waiting` chunks it has yet to hear of: after a fault the next run goes on with them.
 
     `is_settled` False: it acknowledged that points are deleted and has yet to rewrite the files that held them.
@@ -69,8 +67,7 @@ class CopyReport:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """A whole run. `uncovered` are folders that hold Markdown and belong to no source; `copy` is for a cluster."""
 
     sources: tuple[SourceReport, ...]

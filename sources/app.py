@@ -6,12 +6,12 @@ Nothing else knows all subsystems. What only a refresh needs is imported when on
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from index.engines.base import Catalogue
 from index.errors import ConfigError, EmbedderError, ReindexNeededError

@@ -8,9 +8,9 @@ import os
 import pwd
 import time
 from contextlib import AsyncExitStack
-from dataclasses import replace
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from index.errors import BusyError, ConfigError, QueryError, StoreError
 from index.model import RoomId

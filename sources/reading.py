@@ -7,11 +7,11 @@ costs freshness and leaves a note, never the answer, as long as there is a clone
 import re
 import time
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
 
-from msgspec import Struct, structs
+from msgspec import Struct
+from msgspec.structs import replace
 
 from index.errors import ForgeError, QueryError, SourcesError
 from index.model import ChunkId, Corpus, DocumentId, EventId, RoomId, SourceId
@@ -123,7 +123,7 @@ async def _place(config: Config, reference: Reference) -> tuple[AnySource, Refer
         found = placed(await forge_sources(config), f"{reference.source}/{reference.path}")
         if found is None:
             raise
-        return found[0], structs.replace(reference, source=found[0].repo.source, path=found[1])
+        return found[0], replace(reference, source=found[0].repo.source, path=found[1])
 
 
 async def _stored(config: Config, reference: Reference) -> StoredChunk:
@@ -196,7 +196,7 @@ async def _from_repository(repository: Repository, source: SourceId, reference: 
     notes = await _freshened(repository)
     data = await repository.show(reference.path)
     passage = _passage(source, data, reference)
-    return structs.replace(passage, notes=tuple(notes))
+    return replace(passage, notes=tuple(notes))
 
 
 def _from_notes(notes: Notes, reference: Reference) -> Passage:

@@ -4,9 +4,10 @@ A text is read in the languages whose function words it has. A query is too shor
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from index.errors import ConfigError
 from index.text.fold import fold
@@ -17,8 +18,7 @@ _LONGEST_REMEMBERED: Final = 40  # longer ones hardly come again
 _WITH_PARADIGMS: Final = ("en", "cs", "sk")
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # one of each: compared and hashed once a word, so by identity
-class Language:
+class Language(Struct, frozen=True, eq=False):  # one of each: compared and hashed once a word, so by identity
     code: str
     stemmer: str | None  # its name in Snowball; None: our own rules
     letters: str  # those that set it apart, in lower case

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fnmatch import translate
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from index.model import RoomId, UserId
 from ingest.chat.facts import Account, Visibility
@@ -14,8 +15,7 @@ from ingest.chat.windows import Bounds
 HOUR_MS = 3_600_000
 
 
-@dataclass(frozen=True, slots=True)
-class ChatSettings:
+class ChatSettings(Struct, frozen=True):
     """The first two say whose eyes are used; the rest has sound defaults."""
 
     homeserver: str

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
+from msgspec import structs
 
 from index.errors import CredentialError, MatrixError, SourcesError
 from index.model import RoomId, SourceId, UserId
@@ -93,9 +94,9 @@ class ChatWorker:
         own = SourceReport(self.source, outcome, notes=tuple(notes))
         if fault is not None:
             is_credential = isinstance(fault, CredentialError)
-            own = replace(own, outcome=Outcome.FAILED, fault=str(fault), is_credential_fault=is_credential)
+            own = structs.replace(own, outcome=Outcome.FAILED, fault=str(fault), is_credential_fault=is_credential)
         seconds = time.monotonic() - start
-        return [replace(own, seconds=seconds), *reports]
+        return [structs.replace(own, seconds=seconds), *reports]
 
     async def _forget(self, writer: Writer, now_ms: int) -> list[str]:
         """Without the homeserver: what the scrubber has learned, purges, erased users. Returns what was done."""

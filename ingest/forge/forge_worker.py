@@ -10,8 +10,10 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from index.errors import CredentialError, ForgeError, SourcesError
 from index.model import SourceId

@@ -1,9 +1,10 @@
 """Exact search over tracked files through `git grep` on a private clone, bounded in lines, width and time."""
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from index.errors import QueryError
 from ingest.forge.faults import GitError
@@ -16,16 +17,14 @@ _MAX_LINE_BYTES: Final = 2000
 _BINARY: Final = b"Binary file "
 
 
-@dataclass(frozen=True, slots=True)
-class GrepLine:
+class GrepLine(Struct, frozen=True):
     source: str
     path: str
     line_no: int
     text: str  # at most 2000 bytes of the line, bytes that are no UTF-8 replaced
 
 
-@dataclass(frozen=True, slots=True)
-class GrepResult:
+class GrepResult(Struct, frozen=True):
     commit: str
     lines: tuple[GrepLine, ...]
     binaries: tuple[str, ...]  # files that match and are not text

@@ -4,7 +4,6 @@ The subsystems know nothing of `sources.toml`; nothing else here knows how they 
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,9 +83,9 @@ def source_timeout_s(repo: Repo | Forge, refresh: Refresh) -> float:
 
 def cutting_rules(repo: Repo | Forge) -> "Rules":
     from ingest.forge.documents import Rules
+    from ingest.forge.headers import SECTIONS
 
-    rules = Rules(max_bytes=repo.max_file_bytes)
-    return replace(rules, sections=repo.sections) if repo.sections else rules
+    return Rules(max_bytes=repo.max_file_bytes, sections=repo.sections or SECTIONS)
 
 
 def validation(table: Validate) -> "Validation":

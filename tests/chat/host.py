@@ -11,10 +11,12 @@
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from index.embed.base import Embedder
 from index.engines.sqlite.engine import SqliteEngine

@@ -1,7 +1,8 @@
 """What a refresh tells: silence when nothing happened, each failure by name, codes that scripts can rely on."""
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from index.model import SourceId
 from ingest.report import CopyReport, Outcome, Report, SourceReport, VectorReport

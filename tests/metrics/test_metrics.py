@@ -6,11 +6,10 @@ import os
 import stat
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec import structs
+from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
 from index.errors import BusyError, ConfigError, CredentialError, StoreError
@@ -44,17 +43,17 @@ def status(*names: str, **more: object) -> Status:
         for name in names
     )
     plain = Status(Path("index"), 1_000, None, sources, (), vectors=8, pending=2, free_bytes=10, rooms={"admitted": 2})
-    return structs.replace(plain, **more)
+    return replace(plain, **more)
 
 
 def run(report: Report | None = None, found: Status | None = None, **more: object) -> Run:
     plain = Run(Exit.FINE, 2 * HOUR_MS, 1.5, "1.0", is_whole=True, report=report, status=found)
-    return structs.replace(plain, **more)
+    return replace(plain, **more)
 
 
 def report(*names: str, **more: object) -> Report:
     one = SourceReport(SourceId(""), Outcome.UPDATED, documents=3, chunks_added=4, skipped={"binary": 2}, seconds=0.5)
-    made = (replace(one, source=SourceId(name), **more) for name in names)  # type: ignore[arg-type]
+    made = (replace(one, source=SourceId(name), **more) for name in names)
     return Report(tuple(made), VectorReport(embedded=7))
 
 
@@ -109,8 +108,8 @@ def test_rooms_and_repositories_of_a_forge_are_counted_and_never_named() -> None
 
 def test_the_oldest_of_many_tells_when_they_were_brought_up_to_date() -> None:
     found = status("chat:!a:hs", "chat:!b:hs")
-    late = structs.replace(found.sources[0], succeeded_ms=None, fault="x")
-    after = samples({}, run(None, structs.replace(found, sources=(late, found.sources[1]))))
+    late = replace(found.sources[0], succeeded_ms=None, fault="x")
+    after = samples({}, run(None, replace(found, sources=(late, found.sources[1]))))
     assert after["sources_source_last_success_timestamp_seconds", ("chat",)] == 0
     assert after["sources_source_failed_members", ("chat",)] == 1
 
@@ -213,9 +212,7 @@ def test_a_refresh_that_finds_another_at_work_leaves_the_metrics_to_it(community
 def test_metrics_that_cannot_be_written_fail_no_refresh(community: Community) -> None:
     configured(community)
     config = load(community.config_file)
-    config = structs.replace(
-        config, metrics=structs.replace(config.metrics, textfile=community.folder / "no" / "x.prom")
-    )
+    config = replace(config, metrics=replace(config.metrics, textfile=community.folder / "no" / "x.prom"))
     told: list[Exception] = []
 
     async def refresh() -> Report:
@@ -280,8 +277,6 @@ def test_check_says_whether_the_file_can_be_written(community: Community) -> Non
     config = load(community.config_file)
     [fine] = asyncio.run(probe(config, Credentials(None)))
     assert (fine.verdict, fine.detail) == ("ok", str(file))
-    config = structs.replace(
-        config, metrics=structs.replace(config.metrics, textfile=community.folder / "no" / "x.prom")
-    )
+    config = replace(config, metrics=replace(config.metrics, textfile=community.folder / "no" / "x.prom"))
     [missing] = asyncio.run(probe(config, Credentials(None)))
     assert missing.verdict == "fail"
