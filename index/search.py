@@ -86,12 +86,14 @@ class Searcher:
         number, (query, vector) = last
         async with self._engine.view(audience, query.filters) as view:
             asked.append(await self._asked(view, number, query, vector, mode))
-            if mode is not Mode.LEXICAL and self._embedder is not None:
-                notes += await view.notes()
             named = {ranked.chunk for one in asked for ranked in (*one.lexical, *one.nearest)}
             candidates = await view.candidates(sorted(named))
-            # Milliseconds, in which the loop of a bot would see to nothing else.
-            order = await asyncio.to_thread(ordered, asked, candidates, self._settings, self._keys.languages)
+            order, waiting = await asyncio.gather(
+                # Milliseconds, in which the loop of a bot would see to nothing else.
+                asyncio.to_thread(ordered, asked, candidates, self._settings, self._keys.languages),
+                self._waiting(view, mode),
+            )
+            notes += waiting
             page = order[skip : skip + limit]
             stored = await view.stored([placed.fused.chunk for placed in page])
         shown = [(placed, stored[placed.fused.chunk]) for placed in page if placed.fused.chunk in stored]
@@ -120,6 +122,9 @@ class Searcher:
             notes.append(f"found by words alone: {error}")
             return [None] * len(queries)
         return [None if isinstance(result, Refusal) else result for result in results]
+
+    async def _waiting(self, view: View, mode: Mode) -> list[str]:
+        return [] if mode is Mode.LEXICAL or self._embedder is None else await view.notes()
 
     async def _asked(self, view: View, number: int, query: Query, vector: Vector | None, mode: Mode) -> Asked:
         limit = self._settings.candidates
