@@ -13,6 +13,7 @@ from index.model import Cursor, Document, Fingerprint, SourceId
 from index.store import documents, erase, vectors
 from index.store.store import Store, open_store, statements
 from index.text.searchable import searchable
+from tests.keys import as_written
 
 DOCS = SourceId("repo:docs")
 FINGERPRINT = Fingerprint(
@@ -24,7 +25,7 @@ FINGERPRINT = Fingerprint(
 async def put(store: Store, document: Document, *, salt: str = "s") -> documents.Written:
     async with store.transaction():
         key = await store.register(document.source, label="docs", is_public=True)
-        items = searchable(document, lambda text: text)
+        items = searchable(document, as_written)
         return await documents.put(store.connection, key, document, items, salt=salt)
 
 
