@@ -3,7 +3,7 @@
 A chunk that goes or whose text changes is taken out at once, by triggers, for FTS5 must be told the old text. What is
 new is taken in by `take_in`, once for each transaction and before its end: nothing outside a transaction sees an index
 without it, and inside one it is not found yet. FTS5 writes out what it has before each statement, so that one for many
-rows costs a fraction of one for each; it takes no more memory than FTS5's buffer (`hashsize`, 1 MB).
+rows costs a fraction of one for each; it takes no more memory than FTS5's buffer (`hashsize`, 8 MB).
 
 That also keeps deletions and insertions apart. Of rows that are deleted and inserted in one go, an index with
 detail=none and secure-delete loses postings, and others' as well (SQLite 3.53.4).
