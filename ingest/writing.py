@@ -1,12 +1,13 @@
 """The one writer's side of the index: documents in, with what is searched of them, under one lock.
 
 Sources are read side by side and written one at a time, since the index file has one transaction. Its documents are
-written some at once, on the connection's thread, while the next are read and the keys of their words made.
+written some at once, on the connection's thread. While the full-text indexes take in what was written, the next are
+read and the keys of their words made: that is one long statement, and leaves the lock of the interpreter to others.
 """
 
 import asyncio
 from asyncio import Task
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -19,14 +20,19 @@ from index.text.searchable import DocumentKeys, Searchable, searchable
 from ingest.report import Outcome, SourceReport
 
 _AT_ONCE: Final = 50
-_CHUNKS_AT_ONCE: Final = 500  # a few megabytes, twice: some wait while others are written
-_TAKEN_IN_FROM: Final = 1_000
-"""New chunks that are given to the full-text indexes before the end: as many as fill the buffer of FTS5."""
+_CHUNKS_AT_ONCE: Final = 500
+_CHUNKS_AHEAD: Final = 3_000
+"""Made, at most, while the full-text indexes take in what came before: 15 MB or so."""
+_TAKEN_IN_FROM: Final = 2_500
+"""New chunks that the full-text indexes take in before the end: more cost less, and leave more to wait for there."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """One open transaction of one source. What was put is in the tables at its end, or before what follows needs it."""
+    """One open transaction of one source. What was put is in the tables at its end, or before what follows needs it.
+
+    Nothing is made while rows are written: many small statements would take turns with it for that lock.
+    """
 
     store: Store
     source_key: int
@@ -37,8 +43,8 @@ class Batch:
     documents_removed: int = 0
     _waiting: dict[DocumentId, tuple[Document, list[Searchable]]] = field(default_factory=dict)
     _waiting_chunks: int = 0
-    _writing: Task[None] | None = None
     _not_taken_in: int = 0
+    _taking_in: Task[None] | None = None
 
     async def document_ids(self, source: SourceId) -> list[DocumentId]:
         """All that the index holds of a source."""
@@ -48,13 +54,15 @@ class Batch:
     async def put(self, document: Document) -> None:
         """Make the stored document equal to this one. A fault may be that of an earlier one."""
         if document.id in self._waiting:
-            await self.finish()
+            await self._write_waiting()
         self._waiting[document.id] = document, searchable(document, self.document_keys)
         self._waiting_chunks += len(document.chunks)
         self.documents += 1
         if len(self._waiting) >= _AT_ONCE or self._waiting_chunks >= _CHUNKS_AT_ONCE:
-            await self._write_waiting()
-        await asyncio.sleep(0)  # others have their turn, and so has what is being written
+            is_idle = self._taking_in is None or self._taking_in.done()
+            if is_idle or self._waiting_chunks >= _CHUNKS_AHEAD:
+                await self._write_waiting()
+        await asyncio.sleep(0)  # others have their turn
 
     async def remove(self, gone: Iterable[DocumentId]) -> None:
         """Forget documents with all that hangs on them; one that is not there is passed over."""
@@ -80,28 +88,27 @@ class Batch:
 
     async def stop(self) -> None:
         """Begin nothing more. To be called before the transaction ends, or what is begun would outlive it."""
-        if self._writing is not None:
-            self._writing.cancel()
-            await asyncio.gather(self._writing, return_exceptions=True)
+        if self._taking_in is not None:
+            self._taking_in.cancel()
+            await asyncio.gather(self._taking_in, return_exceptions=True)
+
+    async def _wait(self) -> None:
+        """Until the full-text indexes have what was given to them."""
+        if self._taking_in is not None:
+            await self._taking_in
+            self._taking_in = None
 
     async def _write_waiting(self) -> None:
         await self._wait()
-        self._writing = asyncio.create_task(self._write(list(self._waiting.values())))
+        group = list(self._waiting.values())
         self._waiting.clear()
         self._waiting_chunks = 0
-
-    async def _wait(self) -> None:
-        if self._writing is not None:
-            await self._writing
-            self._writing = None
-
-    async def _write(self, group: Sequence[tuple[Document, Sequence[Searchable]]]) -> None:
         written = await documents.put_all(self.store.connection, self.source_key, group, salt=self.salt)
         self.written += written
         await self.store.ease_deleting()
         self._not_taken_in += written.chunks_added + written.chunks_changed
         if self._not_taken_in >= _TAKEN_IN_FROM:
-            await fulltext.take_in(self.store.connection)
+            self._taking_in = asyncio.create_task(fulltext.take_in(self.store.connection))
             self._not_taken_in = 0
 
     async def save_cursor(self, cursor: Cursor) -> None:

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 from index.errors import StoreError
 from index.model import Chunk, Corpus, Document, DocumentId, Kind, SourceId, chunk_id
 from index.store import documents, fulltext
+from index.store.driver import File
 from index.store.store import Store, open_store
 from index.text.searchable import searchable
+from ingest import writing
 from ingest.writing import Writer
 from tests.chat.host import fingerprint
 from tests.keys import as_written
@@ -19,7 +21,13 @@ from tests.keys import as_written
 SOURCE = SourceId("notes:n")
 CHUNKS = 10
 PAGES = 105
-"""Two groups and what is left, and more chunks than wait for the end to be taken into the full-text indexes."""
+TAKEN_IN_FROM = 500
+"""As many chunks as a group has, so that two groups are taken into the full-text indexes before the end."""
+
+
+@pytest.fixture(autouse=True)
+def taking_in_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "_TAKEN_IN_FROM", TAKEN_IN_FROM)
 
 
 def page(number: int, text: str = "page") -> Document:
@@ -124,3 +132,35 @@ async def test_nothing_that_was_begun_outlives_a_batch_whose_time_is_over(store:
     assert is_secure == 1, "so much was deleted that a rewriting was to follow, but all of it was undone"
     await write(store, page(1, "edited"))
     assert len(await rows(store)) == len(before)
+
+
+async def test_the_next_are_made_while_texts_are_taken_in_but_not_more_than_fit_into_memory(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken_in, begun, goes_on = fulltext.take_in, asyncio.Event(), asyncio.Event()
+    ahead = 80 * CHUNKS
+
+    async def slowly(connection: File) -> None:
+        begun.set()
+        await goes_on.wait()
+        await taken_in(connection)
+
+    monkeypatch.setattr(fulltext, "take_in", slowly)
+    monkeypatch.setattr(writing, "_CHUNKS_AHEAD", ahead)
+    put = 0
+
+    async def write_all() -> None:
+        nonlocal put
+        async with writer_of(store).batch(SOURCE, label="n", is_public=True) as batch:
+            for number in range(2 * PAGES):
+                await batch.put(page(number))
+                put += 1
+
+    task = asyncio.create_task(write_all())
+    await asyncio.wait_for(begun.wait(), timeout=10)
+    for _ in range(2 * PAGES):
+        await asyncio.sleep(0)
+    assert put == (TAKEN_IN_FROM + ahead) // CHUNKS - 1, "the last one waits"
+    goes_on.set()
+    await task
+    assert len(await rows(store)) == 2 * PAGES * CHUNKS
