@@ -32,11 +32,11 @@ CANDIDATES: Final = 1_000
 """Codes whose vectors are measured at most: of a million, 99.8 % of the ten nearest are among the first."""
 FIRST: Final = 150
 """Codes whose vectors are measured in any case, but half as many again as chunks are wanted."""
-SURE: Final = 20
+SURE: Final = 12
 """Places, of each hundred wanted but no fewer, that are to be right: further vectors are measured where the estimate of
 their distance, less `DEVIATIONS` of it, is no more than the distance at that place. Further places decide next to
 nothing where rankings are fused (docs/scale.md)."""
-DEVIATIONS: Final = 1.5
+DEVIATIONS: Final = 2.0
 EXACT_UP_TO: Final = 2_000
 """Vectors in a scope. Measured: all of so many, in a row, take 1.8 ms of processor time, and by codes 1.3."""
 LET_THROUGH: Final = 4
