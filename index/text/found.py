@@ -57,9 +57,7 @@ class Finder:
                     for written, word in zip(words(term.text), folded, strict=True):
                         self._add(written, word, common)
         self._terms = lru_cache(_MOST_MIXES)(partial(_Terms, self._term_of))
-        # Of the text that was looked at last: a text and the same on one line have the same words.
-        self._last_said: list[str] = []
-        self._last_telling: dict[str, int] = {}
+        self._last: tuple[str, list[Found]] = "", []  # a hit is asked about twice
 
     def _number(self, weight: float) -> int:
         self.weights.append(weight)
@@ -80,19 +78,21 @@ class Finder:
 
     def places(self, text: str) -> list[Found]:
         """In the order of the text, not overlapping. Function words are left out unless nothing else was found."""
+        if text != self._last[0]:
+            self._last = text, self._places(text)
+        return self._last[1]
+
+    def _places(self, text: str) -> list[Found]:
         said = words(text)
         found = _whole(self._telling(said, text), said, text) + self._phrases_in(said, text) + self._unspaced_in(text)
         return _apart(found or self._parts_in(said, text) or _whole(self._exact(said), said, text))
 
     def _telling(self, said: list[str], text: str) -> dict[str, int]:
         """The terms, but no function words, that words of a text stand for, by those words."""
-        if said != self._last_said:
-            heads = self._heads
-            likely = [word for word in set(said) if (head := _heads[word]) is None or head in heads]
-            terms = self._terms(spoken(said, text, self._keys.languages))
-            self._last_said = said
-            self._last_telling = {word: number for word in likely if (number := terms[word]) is not None}
-        return self._last_telling
+        heads = self._heads
+        likely = [word for word in set(said) if (head := _heads[word]) is None or head in heads]
+        terms = self._terms(spoken(said, text, self._keys.languages))
+        return {word: number for word in likely if (number := terms[word]) is not None}
 
     def _exact(self, said: Iterable[str]) -> dict[str, int]:
         return {word: self._words[folded] for word in set(said) if (folded := fold(word)) in self._words}

@@ -44,9 +44,12 @@ def best_message(messages: Sequence[Message], text: str, finder: Finder) -> int 
     """The message that holds most of what was asked, the first of equals; None where none holds any."""
     if not messages:
         return None
+    # The line that is shown is looked at already, and nearly always of the same length: then all stands where it stood.
+    line = inert_line(text)
+    found = finder.places(line if len(line) == len(text) else text)
     starts = [message.span.start for message in messages]
     terms: dict[int, dict[int, int]] = {}
-    for start, end, term in finder.places(text):
+    for start, end, term in found:
         place = bisect_right(starts, start) - 1
         if place >= 0 and end <= messages[place].span.end:
             held = terms.setdefault(place, {})
