@@ -34,7 +34,7 @@ SAMPLED: Final = 128
 """Of so many codes one is in the sample, and `RUN` neighbours stand in it together."""
 RUN: Final = 64
 MANY: Final = 3
-"""From so many codes on, for each that is chosen roughly, a sample is taken."""
+"""From so many codes on, for each that is chosen roughly, a sample is taken: more than `SLACK`."""
 SLACK: Final = 2
 """Within the distance that a sample gives so many times as many codes are expected as are chosen."""
 LONG: Final = 1_024
