@@ -50,8 +50,8 @@ class StoredChunk:
 class Candidate(NamedTuple):
     """What decides about the place of a chunk among others. Whole chunks are read of those alone that are shown.
 
-    `heading` is the nearest one above the chunk, or the title of its document. `text` is empty in chat, where equal
-    texts are no copies of each other.
+    `heading` is the nearest one above the chunk, or the title of its document. In chat there are no others, nor
+    sections, and `text` is empty, since equal texts are no copies of each other there.
     """
 
     document: DocumentId
@@ -97,18 +97,19 @@ def candidates_by_key(connection: Connection, keys: Sequence[int]) -> dict[int, 
 
 
 def _candidates(connection: Connection, named_by: str, names: Sequence[int]) -> dict[int, tuple[ChunkId, Candidate]]:
+    # Windows have neither headings nor sections: what stands behind their texts, often on further pages, is not read.
+    is_chat = f"source.corpus = '{Corpus.CHAT.value}'"
     rows = connection.execute(
         "SELECT chunk.chunk_key, chunk.id, document.id, source.id, source.corpus, document.kind, document.title,"
-        " coalesce(chunk.heading ->> '$[#-1]', document.title), chunk.section, document.path, document.room,"
-        f" document.first_ms, document.last_ms, iif(source.corpus = '{Corpus.CHAT.value}', '', chunk.body)"
+        f" iif({is_chat}, document.title, coalesce(chunk.heading ->> '$[#-1]', document.title)),"
+        f" iif({is_chat}, NULL, chunk.section), document.path, document.room, document.first_ms, document.last_ms,"
+        f" iif({is_chat}, '', chunk.body)"
         " FROM chunk JOIN document USING (document_key) JOIN source USING (source_key)"
         f" WHERE {named_by} IN (SELECT value FROM json_each(?))",
         (dumps(list(names)),),
     )
-    return {
-        key: (identity, Candidate(document, source, _CORPORA[corpus], _KINDS[kind], *rest))
-        for key, identity, document, source, corpus, kind, *rest in rows
-    }
+    made = Candidate._make
+    return {row[0]: (row[1], made((*row[2:4], _CORPORA[row[4]], _KINDS[row[5]], *row[6:]))) for row in rows}
 
 
 async def document_chunks(connection: File, document: DocumentId) -> list[StoredChunk]:
