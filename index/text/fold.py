@@ -12,10 +12,13 @@ MARKS: Final = "\u0300-\u036f"
 WORD: Final = re.compile(rf"[^\W_]+(?:[{MARKS}]+[^\W_]*)*")
 """A run of letters and digits with the marks above them; the underscore separates, as it does for SQLite."""
 
-_UNMARKED: Final = re.compile(r"\w+")
 GAPS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
 """For `str.translate`: what separates the words of a text that is all ASCII, as blanks."""
+_GAP_BYTES: Final = bytes(ord(GAPS.get(code, chr(code))) for code in range(256))
+"""The same for bytes of UTF-8."""
+_ASCII: Final = frozenset(map(chr, range(128)))
 _MARK: Final = re.compile(f"[{MARKS}]+")
+_MARKS: Final = frozenset(map(chr, range(ord(MARKS[0]), ord(MARKS[-1]) + 1)))
 _LETTERS: Final = str.maketrans(
     {
         "ł": "l",
@@ -60,11 +63,14 @@ _PAST_LATIN: Final = "\u0250"
 
 def words(text: str) -> list[str]:
     """The words of a text in order, as written: what `WORD` finds, but sooner where there are no marks."""
-    if text.isascii():
-        return text.translate(GAPS).split()
-    if _MARK.search(text) is None:
-        return _UNMARKED.findall(text.replace("_", " "))
-    return WORD.findall(text)
+    if not text.isascii():
+        others = set(text) - _ASCII
+        if not _MARKS.isdisjoint(others):
+            return WORD.findall(text)
+        for other in others:
+            if not other.isalnum():
+                text = text.replace(other, " ")
+    return text.encode().translate(_GAP_BYTES).decode().split()
 
 
 def tokens(text: str) -> list[str]:
