@@ -4,7 +4,7 @@ A table, and a matcher of words for it. A route lifts hits of its sections and k
 words, never regular expressions, so a row of the configuration cannot make a question slow.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final
 
@@ -151,13 +151,7 @@ ROUTES: Final[tuple[Route, ...]] = (
 def route(text: str, routes: Sequence[Route] = ROUTES) -> tuple[Route, ...]:
     """The routes whose shape the question has, in the order of the table."""
     words = _words(text)
-    if not words:
-        return ()
-    return tuple(
-        row
-        for row in routes
-        if any(_may_open(phrase, words[0]) and _matches(_pattern(phrase), words) for phrase in row.phrases)
-    )
+    return tuple([row for row in routes if any(_matches(_pattern(one), words) for one in _likely(row.phrases, words))])
 
 
 def boosts(target: Target, routes: Sequence[Route]) -> tuple[tuple[str, float], ...]:
@@ -165,10 +159,26 @@ def boosts(target: Target, routes: Sequence[Route]) -> tuple[tuple[str, float], 
     return tuple((row.name, row.factor) for row in routes if row.lifts(target))
 
 
-def _may_open(phrase: str, word: str) -> bool:
-    """False where `phrase` begins with another word: so it is of nearly all, which then need not be taken apart."""
-    first = fold("".join(phrase.split(maxsplit=1)[:1]).strip(_EDGES))
-    return first in ("", "*") or _is_like(first, word)
+def _likely(phrases: tuple[str, ...], words: Sequence[str]) -> Iterator[str]:
+    """The phrases that do not begin with another word than these: so do nearly all, which need not be taken apart."""
+    if words:
+        exact, others = _openings(phrases)
+        yield from exact.get(words[0], ())
+        yield from (phrase for beginning, phrase in others if words[0].startswith(beginning))
+
+
+@cache
+def _openings(phrases: tuple[str, ...]) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
+    """Phrases by their first word; and with its beginning those where it is a gap, or stands for several."""
+    exact: dict[str, list[str]] = {}
+    others: list[tuple[str, str]] = []
+    for phrase in phrases:
+        first = fold("".join(phrase.split(maxsplit=1)[:1]).strip(_EDGES))
+        if first.endswith("*") or not first:
+            others.append((first.removesuffix("*"), phrase))
+        else:
+            exact.setdefault(first, []).append(phrase)
+    return exact, others
 
 
 @cache
