@@ -12,7 +12,7 @@ import pytest
 from index.embed.base import Embedded, EmbedderIdentity, Role
 from index.engines.base import View
 from index.engines.sqlite.engine import SqliteEngine
-from index.model import EVERYTHING, ChunkId, Document, Filters, Query, Term
+from index.model import EVERYTHING, ChunkId, Document, Filters, Query, SourceId, Term
 from index.search import Mode, Searcher, SearchSettings
 from index.store import documents, vectors
 from index.store.driver import File, connector
@@ -145,6 +145,25 @@ async def test_what_is_written_while_a_view_is_open_is_in_neither_of_its_ranking
             near, said = await asyncio.gather(by_vectors(view), by_words(view))
             assert near == said
             assert len(near) == 2 * PAGES
+
+
+async def test_a_source_that_was_hidden_or_came_since_the_last_question_is_hidden_or_there(tmp_path: Path) -> None:
+    """By another process and by this one: sources are remembered from question to question."""
+    other = page("other", "tape", source=SourceId("repo:other"))
+
+    async def count(engine: SqliteEngine) -> int:
+        async with engine.view(EVERYTHING, Filters()) as view:
+            return len(await by_words(view))
+
+    async with opened(tmp_path) as (writing, reading):
+        for engine in (reading, SqliteEngine(writing, KEYS)):
+            assert await count(engine) == await count(engine) == PAGES
+            await Bench(writing, None).put(other)
+            assert await count(engine) == await count(engine) == PAGES + 1
+            await Bench(writing, None).hide(other.source)
+            assert await count(engine) == await count(engine) == PAGES
+            await Bench(writing, None).remove(other)
+            await writing.hide(other.source, is_hidden=False)
 
 
 async def test_while_somebody_writes_both_rankings_are_of_one_state(tmp_path: Path) -> None:

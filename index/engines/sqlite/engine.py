@@ -18,7 +18,7 @@ from index.model import Audience, ChunkId, Filters, Query, Ranked, Vector
 from index.store.driver import Connection, DatabaseError
 from index.store.reading import Candidate, StoredChunk, candidates, candidates_by_key, chunks_by_id
 from index.store.scope import Scope, scope_of
-from index.store.store import Store, sources
+from index.store.store import Store
 from index.text.words import Keys
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ class SqliteEngine:
 
         def begin(bare: Connection) -> Scope:
             bare.execute("BEGIN")
-            return scope_of(bare, sources(bare), audience, filters)
+            self.statistics.check(bare)
+            return scope_of(bare, self.statistics.sources(bare), audience, filters)
 
         try:
             async with self._lock:

@@ -1,4 +1,4 @@
-"""What is known from earlier questions and stays true as long as nothing is written: counts of words.
+"""What is known from earlier questions and stays true as long as nothing is written: sources, and counts of words.
 
 Counts belong to the ranges that an audience sees. What is kept is bounded, and a change of the file empties it.
 """
@@ -11,6 +11,7 @@ from index.store import tallies
 from index.store.driver import Connection
 from index.store.postings import SAMPLES, sample, standing
 from index.store.scope import Range
+from index.store.store import Source, sources
 from index.text.tally import KEYS, Tallies, number_of
 
 _MOST_COUNTS: Final = 8_192
@@ -71,6 +72,7 @@ class Statistics:
 
     def __init__(self) -> None:
         self._state: tuple[int, int] | None = None
+        self._sources: list[Source] | None = None
         self._audiences: dict[Visible, Visible] = {}
         self._counts: OrderedDict[tuple[str, Visible, int], int] = OrderedDict()
         self._samples: OrderedDict[Visible, Sample] = OrderedDict()
@@ -85,7 +87,14 @@ class Statistics:
             self._counts.clear()
             self._samples.clear()
             self._stands.clear()
+            self._sources = None
             self._state = state
+
+    def sources(self, connection: Connection) -> list[Source]:
+        """All of them, by key: read anew with a thousand rooms, they would take longer than many a question."""
+        if self._sources is None:
+            self._sources = sources(connection)
+        return self._sources
 
     def count(self, expression: str, visible: Visible, at_most: int, ask: Callable[[], int]) -> int:
         """What `ask` says, which counts no further than `at_most`."""
