@@ -5,9 +5,10 @@ at once: each gets the codes of the state that its own transaction sees.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import Final
+
+from msgspec import Struct
 
 from index.errors import StoreError
 from index.store.codes import STATE
@@ -19,8 +20,7 @@ _AT_ONCE: Final = 64
 """Blocks that are read at once: a megabyte or so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coded:
+class Coded(Struct, frozen=True):
     """All codes of one state of the file, with what they were made with."""
 
     state: str

@@ -1,11 +1,11 @@
 """Chunks and documents read back: what a hit, a table of contents or a status needs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from json import dumps, loads
 from typing import Final, NamedTuple
 
 import aiosqlite
+from msgspec import Struct
 
 from index.model import (
     Chunk,
@@ -27,8 +27,7 @@ _CORPORA: Final = {corpus.value: corpus for corpus in Corpus}
 _KINDS: Final = {kind.value: kind for kind in Kind}
 
 
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
+class StoredChunk(Struct, frozen=True):
     """A chunk as the index holds it, with what a citation needs of its document."""
 
     key: int
@@ -68,8 +67,7 @@ class Candidate(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One line of a table of contents."""
 
     source: SourceId

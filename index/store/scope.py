@@ -7,9 +7,10 @@ a filter looks at a document's own fields.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from json import dumps
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from index.model import Audience, Filters
 from index.store.driver import Connection
@@ -30,8 +31,7 @@ MOST_TESTS: Final = 500
 Range = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """`visible` is what the audience may see and `ranges` what the filters leave of it; None means every chunk.
 
     `keys` is the exact set where a filter looks at documents and leaves few chunks, `predicate` the condition on

@@ -7,12 +7,12 @@ needs is imported when something is written.
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from json import dumps, loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import aiosqlite
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from index.errors import ReindexNeededError, StoreError
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 MEANS_OF_REPAIR: Final = "run `sources refresh --full`"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """What the index knows of one source."""
 
     key: int

@@ -6,12 +6,12 @@ deviation of `1 / sqrt(dimension)`, and four of them are clipped to the ends (me
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from json import loads
 from math import sqrt
 from typing import Final
 
 import aiosqlite
+from msgspec import Struct
 
 from index.model import Vector
 from index.store.scope import Range, within
@@ -25,8 +25,7 @@ DROPPED_AT_ONCE: Final = 5_000
 _QUANTISED_AT_ONCE: Final = 256
 
 
-@dataclass(frozen=True, slots=True)
-class PendingPart:
+class PendingPart(Struct, frozen=True):
     """A part without a vector, with what its embedded text is made of."""
 
     part: int

@@ -1,11 +1,10 @@
 """Questions of common words in a large index: what bounds their cost may not cost them the answer."""
 
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
-from msgspec import structs
+from msgspec.structs import replace
 
 from index.engines.sqlite.common import Limits
 from index.engines.sqlite.engine import SqliteEngine
@@ -111,9 +110,7 @@ async def test_what_a_filter_leaves_is_found_wherever_it_stands(
         wanted = [page(f"z{number}", "server disk", kind=Kind.NOTE, last_ms=1) for number in range(20)]
         await bench.put(*wanted)
         query = words(text, **filters)
-        query = structs.replace(
-            query, terms=(*query.terms, *(Term(word, is_excluded=True) for word in excluded.split()))
-        )
+        query = replace(query, terms=(*query.terms, *(Term(word, is_excluded=True) for word in excluded.split())))
         async with SqliteEngine(store, KEYS, TIGHT).view(EVERYTHING, query.filters) as view:
             found = await view.lexical(query, limit=30)
     assert {ranked.chunk for ranked in found} == {chunk.id for one in wanted for chunk in one.chunks}

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from json import dumps, loads
 from typing import Any, Final
 
+from msgspec import structs
 from qdrant_client import models
 
 from index.engines.qdrant.cluster import Cluster
@@ -49,7 +50,12 @@ async def gather(store: Store, facts: Mapping[str, str]) -> dict[str, str]:
     said: dict[str, Any] = {}
     for source in await store.sources():
         first_ms = await reading.first_ms(store.connection, source.key)
-        shown = {**asdict(source), "position": None, "first_ms": first_ms, "documents": documents.get(source.key, 0)}
+        shown = {
+            **structs.asdict(source),
+            "position": None,
+            "first_ms": first_ms,
+            "documents": documents.get(source.key, 0),
+        }
         said[f"{SOURCE}{source.id}"] = shown
     for room in await rooms.rooms(store.connection):
         said[f"{ROOM}{room.id}"] = {n: v for n, v in asdict(room).items() if n not in _WRITERS_OWN}
@@ -106,7 +112,7 @@ async def read_one(cluster: Cluster, name: str) -> str | None:
 
 def source_of(record: str) -> PublishedSource:
     said = _loaded(record)
-    own = {one.name: said[one.name] for one in fields(Source)}
+    own = {name: said[name] for name in Source.__struct_fields__}
     own |= {"id": SourceId(own["id"]), "corpus": Corpus(own["corpus"])}
     return PublishedSource(Source(**own), said["first_ms"], said["documents"])
 

@@ -1,8 +1,9 @@
 """What is asked of the index in words: words with what stands for each, and what a hit must and must not have."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from index.store.postings import quoted
 from index.store.scope import Scope
@@ -12,8 +13,7 @@ EXACT_WEIGHT: Final = 1.0
 """What a word counts where it stands as typed, beside 1 for its key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sought:
+class Sought(Struct, frozen=True):
     """What is looked for of a word: its token in title and body, and keys, any of which stands for it."""
 
     token: str | None
@@ -39,8 +39,7 @@ def expression_of(sought: Iterable[Sought]) -> str:
     return " OR ".join(f"({column} : ({' OR '.join(map(quoted, found))}))" for column, found in columns if found)
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """A word of the question as typed, and the postings behind it: at least so many, where that is above the budget."""
 
     text: str
@@ -52,8 +51,7 @@ class Word:
         return f"({' OR '.join(one.expression for one in self.sought)})"
 
 
-@dataclass(frozen=True, slots=True)
-class Demands:
+class Demands(Struct, frozen=True):
     """For each phrase of the query the chunks that have it, and for each excluded term those that must not be shown."""
 
     phrases: tuple[str, ...]
@@ -81,8 +79,7 @@ class Demands:
         return scored
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """What one ranking is about: `wanted` places, a few more than are asked for."""
 
     demands: Demands
@@ -91,8 +88,7 @@ class Task:
     wanted: int
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """For each token asked for, how often it stands in each chunk that has it."""
 
     title: Mapping[str, Mapping[int, float]]

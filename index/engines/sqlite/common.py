@@ -6,9 +6,10 @@ from all parts of the index. docs/scale.md says what that costs and loses.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 from typing import Final
+
+from msgspec import Struct
 
 from index.engines.sqlite.asked import EXACT_WEIGHT, Sought, Task, Word, expression_of
 from index.engines.sqlite.counting import Wanted
@@ -22,8 +23,7 @@ from index.store.scope import Scope
 from index.text.bm25 import Feature, saturation
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What a ranking may read, so that its cost does not grow with the index."""
 
     small: int = 50_000
@@ -146,8 +146,7 @@ class CommonWords:
         return {key: worth * saturation(2.0, sizes.get(key, 0), task.mean_size) for key, worth in found.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Unread:
+class _Unread(Struct, frozen=True):
     """A word that was not read: how to find it, and what it can add to a score."""
 
     expression: str

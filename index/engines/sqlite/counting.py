@@ -1,14 +1,14 @@
 """How often tokens stand in a few chunks, by their tallies: where a list of all their postings would be far longer."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from index.engines.sqlite.asked import Counts
 from index.text.tally import KEYS, TEXT, TITLE, Tallies, number_of
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Tokens: as typed, of titles and bodies, and keys."""
 
     typed: frozenset[str]

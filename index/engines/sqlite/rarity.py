@@ -1,8 +1,9 @@
 """In how many chunks a word stands, where counting all of them would be too dear: judged by a sample of the chunks."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from index.engines.sqlite.asked import Sought
 from index.engines.sqlite.statistics import Sample, Statistics

@@ -5,10 +5,11 @@ into the budget are read whole and bring the candidates; `common` looks at the o
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from heapq import nlargest
 from itertools import pairwise
 from typing import Final
+
+from msgspec.structs import replace
 
 from index.engines.sqlite.asked import Counts, Demands, Sought, Task, Word
 from index.engines.sqlite.common import LIMITS, CommonWords, Limits
