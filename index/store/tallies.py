@@ -14,7 +14,7 @@ from index.store.driver import Connection, File
 from index.text.tally import COLUMNS, WIDTH, Tallies, tally_of
 
 AT_ONCE: Final = 5_000
-"""Chunks of an older file that a transaction makes tallies for: a third of a second."""
+"""Chunks of an older file that a transaction makes tallies for: half a second or so."""
 BEHIND: Final = "tallies.behind"
 """Entry of `meta`, there while chunks with a higher key than it says may have no tally."""
 _PUT: Final = (
@@ -55,7 +55,7 @@ async def rewrite(connection: File) -> None:
 
 
 async def out_of_step(connection: File) -> int:
-    """Tallies that are not what the texts make, or that belong to no chunk."""
+    """Tallies that are not what the texts make, that belong to no chunk, or that nobody would make and are missing."""
     return await connection.run(_out_of_step)
 
 
@@ -80,7 +80,12 @@ def _out_of_step(connection: Connection) -> int:
     rows = connection.execute("SELECT data, title, body, keys FROM tally CROSS JOIN chunk USING (chunk_key)")
     wrong = sum(1 for data, *columns in rows if data != tally_of(*columns))
     [(lost,)] = connection.execute("SELECT count(*) FROM tally WHERE chunk_key NOT IN (SELECT chunk_key FROM chunk)")
-    return wrong + int(lost)
+    [(missing,)] = connection.execute(
+        "SELECT count(*) FROM chunk WHERE chunk_key NOT IN (SELECT chunk_key FROM tally)"
+        " AND chunk_key <= coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = ?), chunk_key)",
+        (BEHIND,),
+    )
+    return wrong + int(lost) + int(missing)
 
 
 def _joined(connection: Connection, held: Tallies, missing: Collection[int]) -> Tallies:

@@ -26,6 +26,7 @@ KEYS: Final = 3
 COLUMNS: Final = 4
 """With the head, which is the first."""
 _REMEMBERED: Final = 65_536
+_LONGEST_REMEMBERED: Final = 128  # longer ones are encoded data and hardly come again
 
 
 class Tallies(NamedTuple):
@@ -54,6 +55,8 @@ class Tallies(NamedTuple):
             at += length // WIDTH
             if text + in_text > at:
                 raise ValueError("a tally has fewer numbers than it says")
+        if at * WIDTH != len(data):
+            raise ValueError("there is more than these tallies")
         return cls(chunks, [*bounds, at], data)
 
     def sizes(self) -> dict[int, int]:
@@ -78,9 +81,11 @@ class _Numbers(dict[str, bytes]):
         self._tokens_of = tokens_of
 
     def __missing__(self, word: str) -> bytes:
+        numbers = b"".join([_NUMBER.pack(number_of(token)) for token in self._tokens_of(word)])
         if len(self) >= _REMEMBERED:
             self.clear()
-        numbers = self[word] = b"".join([_NUMBER.pack(number_of(token)) for token in self._tokens_of(word)])
+        if len(word) <= _LONGEST_REMEMBERED:
+            self[word] = numbers
         return numbers
 
 

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from index.store import driver, erase, fulltext, soundness
+from index.text.tally import tally_of
 from ingest.lock import write_lock
 from sources.cli.main import group
 
@@ -85,6 +86,7 @@ ROOM = (
     " VALUES (999, 'chat:!r:h $1', 99, 'window', '', '!r:h', 'r', 0, '{}')",
     "INSERT INTO chunk(chunk_key, id, document_key, ordinal, size, title, body, keys, heading, flags, messages, digest)"
     " VALUES (99 << 32 | 1, 12345, 999, 0, 2, '', 'a: hello', '', '[]', '[]', '[[\"$1\", \"@a:h\", 1, 3, 8]]', x'01')",
+    f"INSERT INTO tally VALUES (99 << 32 | 1, x'{tally_of('', 'a: hello', '').hex()}')",
     "INSERT INTO chunk_sender VALUES ('@a:h', 99 << 32 | 1)",
     "INSERT INTO part(chunk_key, ordinal, first, past, digest) VALUES (99 << 32 | 1, 0, 0, 8, x'01')",
     "UPDATE source SET next_chunk = 1 WHERE source_key = 99",

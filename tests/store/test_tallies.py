@@ -12,7 +12,7 @@ from index.store import documents, tallies
 from index.store.store import Store, open_store
 from index.text.fold import tokens
 from index.text.searchable import searchable
-from index.text.tally import Tallies, number_of, tally_of
+from index.text.tally import _OF_WORDS, Tallies, number_of, tally, tally_of
 from tests.contract.conftest import KEYS, Bench
 from tests.contract.test_common_words import COMMON, TIGHT, page
 from tests.store.test_upgrade import unpacked
@@ -120,6 +120,33 @@ async def test_what_was_deleted_is_not_in_the_file_as_numbers_either(tmp_path: P
             await documents.remove(store.connection, [page("p8", "").id])
         await store.wipe()
         assert numbers not in file.read_bytes()
+
+
+async def test_one_that_is_missing_though_all_were_made_is_told_and_one_that_is_yet_to_be_made_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tallies, "AT_ONCE", 40)
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        await fill(store)
+        await store.connection.execute("DELETE FROM tally WHERE chunk_key = (SELECT max(chunk_key) FROM tally)")
+        assert await state(store) == (90, 89, 1)
+        async with store.transaction():
+            await tallies.rewrite(store.connection)
+        assert await state(store) == (90, 40, 0)
+        await store.connection.execute("DELETE FROM tally WHERE chunk_key = (SELECT min(chunk_key) FROM tally)")
+        assert await state(store) == (90, 39, 1)
+
+
+def test_more_than_the_lengths_tell_of_is_no_row_of_tallies() -> None:
+    made = tally_of("a title", "a text", "a b")
+    with pytest.raises(ValueError, match="more than these"):
+        Tallies.of([5], [len(made)], made + made)
+
+
+def test_long_words_are_counted_and_not_remembered() -> None:
+    word = "f00d" * 500
+    assert tally_of("", word, "") == tally([], [word], [])
+    assert not any(len(known) > 128 for known in _OF_WORDS)
 
 
 def test_the_words_of_a_tally_are_those_that_the_index_stores() -> None:
