@@ -21,9 +21,11 @@ from typing import Final
 
 _LOG_HEADER_BYTES: Final = 32
 _FRAME_HEADER_BYTES: Final = 24
-_SALTS_OF_LOG: Final = slice(16, 24)
-_SALTS_OF_FRAME: Final = slice(8, 16)
+_PAGE_BYTES_OF_LOG: Final = 8
+_SALTS_OF_LOG: Final = 16
+_SALTS_OF_FRAME: Final = 8
 """The same as the log's in those that were written since it last began anew."""
+_SALTS_BYTES: Final = 8
 _FILE_HEADER_BYTES: Final = 100  # on the first page only
 _INTERIOR: Final = frozenset({2, 5})
 _LEAF: Final = frozenset({10, 13})
@@ -59,12 +61,22 @@ def log_bytes(log: Path) -> int:
 
 def current_log_bytes(log: Path) -> int:
     """The same without what stands in it from before it last began anew."""
-    with _frames(log) as (_, frame_bytes, frames):
-        return _LOG_HEADER_BYTES + frame_bytes * frames if frames else 0
+    with _frames(log) as (descriptor, frame_bytes, frames):
+        salts = os.pread(descriptor, _SALTS_BYTES, _SALTS_OF_LOG) if frames else b""
+
+        def is_older(number: int) -> bool:
+            at = _LOG_HEADER_BYTES + number * frame_bytes + _SALTS_OF_FRAME
+            return os.pread(descriptor, _SALTS_BYTES, at) != salts
+
+        current = bisect_left(range(frames), 1, key=is_older)
+        return _LOG_HEADER_BYTES + frame_bytes * current if current else 0
 
 
 def pages_in(log: Path) -> set[int]:
-    """The pages that were written to a write-ahead log since it last began anew."""
+    """The pages that stand in a write-ahead log, those from before it last began anew among them.
+
+    Not we alone make it begin anew: so does a program that copies it (Litestream), or somebody's `sqlite3`.
+    """
     with _frames(log) as (descriptor, frame_bytes, frames):
         places = range(_LOG_HEADER_BYTES, _LOG_HEADER_BYTES + frame_bytes * frames, frame_bytes or 1)
         return {int.from_bytes(os.pread(descriptor, 4, place), "big") for place in places}
@@ -72,7 +84,7 @@ def pages_in(log: Path) -> set[int]:
 
 @contextmanager
 def _frames(log: Path) -> Iterator[tuple[int, int, int]]:
-    """A descriptor of a log, the bytes of a frame, and how many frames it has since it last began anew.
+    """A descriptor of a log, the bytes of a frame, and how many frames stand in it.
 
     SQLite takes no locks on the log itself, so it may be opened and closed.
     """
@@ -81,15 +93,8 @@ def _frames(log: Path) -> Iterator[tuple[int, int, int]]:
         return
     with log.open("rb", buffering=0) as file:
         descriptor = file.fileno()
-        header = os.pread(descriptor, _LOG_HEADER_BYTES, 0)
-        frame_bytes = _FRAME_HEADER_BYTES + int.from_bytes(header[8:12], "big")
-
-        def is_older(number: int) -> bool:
-            frame = os.pread(descriptor, _FRAME_HEADER_BYTES, _LOG_HEADER_BYTES + number * frame_bytes)
-            return frame[_SALTS_OF_FRAME] != header[_SALTS_OF_LOG]
-
-        frames = range((log_bytes(log) - _LOG_HEADER_BYTES) // frame_bytes)
-        yield descriptor, frame_bytes, bisect_left(frames, 1, key=is_older)
+        frame_bytes = _FRAME_HEADER_BYTES + int.from_bytes(os.pread(descriptor, 4, _PAGE_BYTES_OF_LOG), "big")
+        yield descriptor, frame_bytes, max(0, log_bytes(log) - _LOG_HEADER_BYTES) // frame_bytes
 
 
 def zero_gaps(file: Path, pages: Iterable[int] | None, page_bytes: int) -> int:

@@ -77,26 +77,52 @@ async def test_the_bits_of_a_vector_go_with_it_and_no_centre_is_one_vector(
         assert not any(one in graveyard.bytes() for one in (*bits.values(), bytes(centre)))
 
 
-async def test_copies_in_unallocated_space_are_gone(graveyard: Graveyard) -> None:
-    """SQLite leaves them when rows of many sizes come, grow and go, under `secure_delete` as without it."""
-    draw = graveyard.random
+async def churn(store: Store, draw: random.Random, transactions: int) -> tuple[dict[int, str], list[str]]:
+    """Rows of many sizes come, grow and go: SQLite leaves copies of them in its pages, under `secure_delete` too.
+
+    Gives what stays and what is gone.
+    """
+    await store.connection.execute("PRAGMA synchronous = OFF")
+    await store.connection.execute("CREATE TABLE heap(at INTEGER PRIMARY KEY, word TEXT UNIQUE, filling TEXT)")
+    rows: dict[int, str] = {}
+    gone: list[str] = []
+    for _ in range(transactions):
+        async with store.transaction():
+            for _ in range(50):
+                at = draw.randrange(10**6)
+                if draw.random() < 0.45 and rows:
+                    at = draw.choice(list(rows))
+                    gone.append(rows.pop(at))
+                    await store.connection.execute("DELETE FROM heap WHERE at = ?", (at,))
+                elif at not in rows:
+                    rows[at] = "".join(draw.choices("abcdefghij", k=14))
+                    filling = "-" * draw.choice((0, 20, 200, 900, 5_000))
+                    await store.connection.execute("INSERT INTO heap VALUES (?, ?, ?)", (at, rows[at], filling))
+    return rows, gone
+
+
+CHECKPOINT = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('PRAGMA wal_checkpoint').fetchone())"
+
+
+async def test_copies_are_gone_where_another_program_made_the_log_begin_anew(graveyard: Graveyard) -> None:
+    """One that copies the log to a backup does. Afterwards the log says little of what was written before."""
     async with graveyard.opened() as store:
-        await store.connection.execute("PRAGMA synchronous = OFF")
-        await store.connection.execute("CREATE TABLE heap(at INTEGER PRIMARY KEY, word TEXT UNIQUE, filling TEXT)")
-        rows: dict[int, str] = {}
-        gone: list[str] = []
-        for _ in range(60):
-            async with store.transaction():
-                for _ in range(50):
-                    at = draw.randrange(10**6)
-                    if draw.random() < 0.45 and rows:
-                        at = draw.choice(list(rows))
-                        gone.append(rows.pop(at))
-                        await store.connection.execute("DELETE FROM heap WHERE at = ?", (at,))
-                    elif at not in rows:
-                        rows[at] = "".join(draw.choices("abcdefghij", k=14))
-                        filling = "-" * draw.choice((0, 20, 200, 900, 5_000))
-                        await store.connection.execute("INSERT INTO heap VALUES (?, ?, ?)", (at, rows[at], filling))
+        await graveyard.put(store, [1])
+        assert (await store.wipe()).is_done, "from here on it is remembered what was written"
+        rows, gone = await churn(store, graveyard.random, 15)  # before the log is long enough for us to copy it
+        other = await asyncio.create_subprocess_exec(sys.executable, "-c", CHECKPOINT, graveyard.file, stdout=PIPE)
+        _, frames, copied = map(int, (await other.communicate())[0].split())
+        assert frames == copied > 0
+        async with store.transaction():
+            await store.connection.execute("DELETE FROM heap WHERE at = ?", (min(rows),))
+        assert [word for word in gone if word.encode() in graveyard.file.read_bytes()], "this test proves nothing"
+        assert (await store.wipe()).is_done
+        assert [word for word in gone if word.encode() in graveyard.file.read_bytes()] == []
+
+
+async def test_copies_in_unallocated_space_are_gone(graveyard: Graveyard) -> None:
+    async with graveyard.opened() as store:
+        rows, gone = await churn(store, graveyard.random, 60)
         await store.connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
         left = [word for word in gone if word.encode() in graveyard.file.read_bytes()]
         assert left, "SQLite leaves no copies any more: this test proves nothing"
