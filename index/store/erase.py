@@ -71,6 +71,8 @@ class Traces:
         self._texts: list[str] | None = None if is_owed else []
         self._chars = 0
         self._pages: set[int] | None = None if is_owed else set()
+        self._log_began = pages.beginning(self.log)
+        self._may_begin_anew = True
 
     @property
     def texts(self) -> list[str] | None:
@@ -95,8 +97,20 @@ class Traces:
                 self._texts = None
         return 0
 
+    def look_at_log(self) -> None:
+        """After every transaction: the log may have begun anew without us, where a program copies it away (Litestream)
+        or somebody asks for a checkpoint. Then nobody knows which pages stood in it.
+        """
+        began = pages.beginning(self.log)
+        if began != self._log_began:
+            if not self._may_begin_anew:
+                self._pages = None
+            self._log_began, self._may_begin_anew = began, False
+
     def note_log(self) -> None:
         """Before every checkpoint: afterwards the log may begin anew."""
+        self.look_at_log()
+        self._may_begin_anew = True
         if self._pages is not None:
             self._pages |= pages.pages_in(self.log)
             if len(self._pages) > MOST_PAGES:
@@ -162,6 +176,7 @@ async def _clean_indexes(connection: File, traces: Traces) -> int:
 
 async def keep_short(connection: aiosqlite.Connection, traces: Traces) -> None:
     """After a transaction: copy a long log into the file, as far as readers allow."""
+    traces.look_at_log()
     if pages.current_log_bytes(traces.log) > LOG_BYTES:
         traces.note_log()
         await connection.execute_fetchall("PRAGMA wal_checkpoint(PASSIVE)")

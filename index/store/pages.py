@@ -26,6 +26,9 @@ _SALTS_OF_LOG: Final = 16
 _SALTS_OF_FRAME: Final = 8
 """The same as the log's in those that were written since it last began anew."""
 _SALTS_BYTES: Final = 8
+_BEGINNING_OF_LOG: Final = 12
+_BEGINNING_BYTES: Final = 12
+"""How often it began anew, and its salts."""
 _FILE_HEADER_BYTES: Final = 100  # on the first page only
 _INTERIOR: Final = frozenset({2, 5})
 _LEAF: Final = frozenset({10, 13})
@@ -72,11 +75,17 @@ def current_log_bytes(log: Path) -> int:
         return _LOG_HEADER_BYTES + frame_bytes * current if current else 0
 
 
-def pages_in(log: Path) -> set[int]:
-    """The pages that stand in a write-ahead log, those from before it last began anew among them.
+def beginning(log: Path) -> bytes:
+    """Other bytes each time that a write-ahead log begins anew; none where it is empty or there is none."""
+    try:
+        with log.open("rb", buffering=0) as file:
+            return os.pread(file.fileno(), _BEGINNING_BYTES, _BEGINNING_OF_LOG)
+    except FileNotFoundError:
+        return b""
 
-    Not we alone make it begin anew: so does a program that copies it (Litestream), or somebody's `sqlite3`.
-    """
+
+def pages_in(log: Path) -> set[int]:
+    """The pages that stand in a write-ahead log, those from before it last began anew among them."""
     with _frames(log) as (descriptor, frame_bytes, frames):
         places = range(_LOG_HEADER_BYTES, _LOG_HEADER_BYTES + frame_bytes * frames, frame_bytes or 1)
         return {int.from_bytes(os.pread(descriptor, 4, place), "big") for place in places}

@@ -101,23 +101,43 @@ async def churn(store: Store, draw: random.Random, transactions: int) -> tuple[d
     return rows, gone
 
 
-CHECKPOINT = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('PRAGMA wal_checkpoint').fetchone())"
+CHECKPOINT = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone())"
 
 
-async def test_copies_are_gone_where_another_program_made_the_log_begin_anew(graveyard: Graveyard) -> None:
+@pytest.mark.parametrize("kind", ["PASSIVE", "TRUNCATE"])
+async def test_copies_are_gone_where_another_program_made_the_log_begin_anew(graveyard: Graveyard, kind: str) -> None:
     """One that copies the log to a backup does. Afterwards the log says little of what was written before."""
     async with graveyard.opened() as store:
         await graveyard.put(store, [1])
         assert (await store.wipe()).is_done, "from here on it is remembered what was written"
         rows, gone = await churn(store, graveyard.random, 15)  # before the log is long enough for us to copy it
-        other = await asyncio.create_subprocess_exec(sys.executable, "-c", CHECKPOINT, graveyard.file, stdout=PIPE)
-        _, frames, copied = map(int, (await other.communicate())[0].split())
-        assert frames == copied > 0
+        other = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", CHECKPOINT, graveyard.file, f"PRAGMA wal_checkpoint({kind})", stdout=PIPE
+        )
+        is_busy, frames, copied = map(int, (await other.communicate())[0].split())
+        assert not is_busy and frames == copied
         async with store.transaction():
             await store.connection.execute("DELETE FROM heap WHERE at = ?", (min(rows),))
         assert [word for word in gone if word.encode() in graveyard.file.read_bytes()], "this test proves nothing"
         assert (await store.wipe()).is_done
         assert [word for word in gone if word.encode() in graveyard.file.read_bytes()] == []
+
+
+@pytest.mark.parametrize("log_bytes", [1, 100_000])
+async def test_that_we_copy_the_log_ourselves_leaves_known_what_was_written(
+    graveyard: Graveyard, monkeypatch: pytest.MonkeyPatch, log_bytes: int
+) -> None:
+    looked_at: list[set[int] | None] = []
+    monkeypatch.setattr(erase, "LOG_BYTES", log_bytes)
+    monkeypatch.setattr(erase.pages, "zero_gaps", lambda file, written, _: looked_at.append(written) or 0)
+    for _ in range(2):
+        async with graveyard.opened() as store:
+            for _ in range(3):
+                for number in range(8):
+                    await graveyard.put(store, [number])
+                assert (await store.wipe()).is_done
+    assert looked_at.pop(0) is None, "the first run looks at everything"
+    assert len(looked_at) == 5 and all(looked_at)
 
 
 async def test_copies_in_unallocated_space_are_gone(graveyard: Graveyard) -> None:
