@@ -17,6 +17,8 @@ AT_ONCE: Final = 5_000
 """Chunks of an older file that a transaction makes tallies for: half a second or so."""
 BEHIND: Final = "tallies.behind"
 """Entry of `meta`, there while chunks with a higher key than it says may have no tally."""
+_TEXTS: Final = "CAST(title AS BLOB), CAST(body AS BLOB), CAST(keys AS BLOB)"
+"""As bytes, since a text that is damaged would be no text to SQLite, and then nothing could be written or verified."""
 _PUT: Final = (
     "INSERT INTO tally(chunk_key, data) VALUES (?, ?) ON CONFLICT(chunk_key) DO UPDATE SET data = excluded.data"
 )
@@ -60,16 +62,15 @@ async def out_of_step(connection: File) -> int:
 
 
 def _take_in(connection: Connection) -> None:
-    told = connection.execute("SELECT value FROM meta WHERE name = ?", (BEHIND,)).fetchall()
+    told = connection.execute("SELECT CAST(value AS INTEGER) FROM meta WHERE name = ?", (BEHIND,)).fetchall()
     if not told:
         return
     behind = last = int(told[0][0])
     rows = connection.execute(
-        "SELECT chunk_key, title, body, keys FROM chunk WHERE chunk_key > ? ORDER BY chunk_key LIMIT ?",
-        (behind, AT_ONCE),
+        f"SELECT chunk_key, {_TEXTS} FROM chunk WHERE chunk_key > ? ORDER BY chunk_key LIMIT ?", (behind, AT_ONCE)
     )
-    for last, *columns in rows:
-        connection.execute(_PUT, (last, tally_of(*columns)))
+    for last, *texts in rows:
+        connection.execute(_PUT, (last, _made(*texts)))
     if last == behind:
         connection.execute("DELETE FROM meta WHERE name = ?", (BEHIND,))
     else:
@@ -77,8 +78,10 @@ def _take_in(connection: Connection) -> None:
 
 
 def _out_of_step(connection: Connection) -> int:
-    rows = connection.execute("SELECT data, title, body, keys FROM tally CROSS JOIN chunk USING (chunk_key)")
-    wrong = sum(1 for data, *columns in rows if data != tally_of(*columns))
+    rows = connection.execute(
+        f"SELECT iif(typeof(data) = 'blob', data, NULL), {_TEXTS} FROM tally CROSS JOIN chunk USING (chunk_key)"
+    )
+    wrong = sum(1 for data, *texts in rows if data != _made(*texts))
     [(lost,)] = connection.execute("SELECT count(*) FROM tally WHERE chunk_key NOT IN (SELECT chunk_key FROM chunk)")
     [(missing,)] = connection.execute(
         "SELECT count(*) FROM chunk WHERE chunk_key NOT IN (SELECT chunk_key FROM tally)"
@@ -91,14 +94,19 @@ def _out_of_step(connection: Connection) -> int:
 def _joined(connection: Connection, held: Tallies, missing: Collection[int]) -> Tallies:
     """With those that are missing, as far as there are such chunks."""
     rows = connection.execute(
-        "SELECT chunk_key, title, body, keys FROM json_each(?) AS asked CROSS JOIN chunk ON chunk_key = asked.value",
+        f"SELECT chunk_key, {_TEXTS} FROM json_each(?) AS asked CROSS JOIN chunk ON chunk_key = asked.value",
         (dumps(sorted(missing)),),
     )
-    made = {int(key): tally_of(*columns) for key, *columns in rows}
+    made = {int(key): _made(*texts) for key, *texts in rows}
     for chunk, (first, past) in zip(held.chunks, pairwise(held.bounds[::COLUMNS]), strict=True):
         made[chunk] = held.data[first * WIDTH : past * WIDTH]
     chunks = sorted(made)
     return Tallies.of(chunks, [len(made[chunk]) for chunk in chunks], b"".join(made[chunk] for chunk in chunks))
+
+
+def _made(*texts: bytes) -> bytes:
+    title, body, keys = (text.decode(errors="replace") for text in texts)
+    return tally_of(title, body, keys)
 
 
 def _numbers(listed: str | None) -> list[int]:

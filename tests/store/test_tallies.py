@@ -106,6 +106,31 @@ async def test_a_damaged_one_is_told_with_its_remedy_and_mended(data: bytes, tmp
         assert await state(store) == (90, 90, 0)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE tally SET data = CAST(data || x'ff' AS TEXT)",
+        f"INSERT INTO meta(name, value) VALUES ('{tallies.BEHIND}', 'far')",
+        "DELETE FROM tally",
+        "UPDATE tally SET data = zeroblob(8)",
+    ],
+)
+async def test_damage_prevents_neither_writing_nor_looking_for_it_nor_mending(damage: str, tmp_path: Path) -> None:
+    """That of a text as well, which cannot be mended from here."""
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        await fill(store)
+        text = "UPDATE chunk SET body = CAST(CAST(body AS BLOB) || x'ff20' AS TEXT) WHERE chunk_key = ?"
+        [(last,)] = await store.connection.execute_fetchall("SELECT max(chunk_key) FROM chunk")
+        await store.connection.execute(text, (last,))
+        await store.connection.execute(damage)
+        async with store.transaction():
+            pass
+        if await tallies.out_of_step(store.connection):
+            async with store.transaction():
+                await tallies.rewrite(store.connection)
+        assert await state(store) == (90, 90, 0)
+
+
 async def test_what_was_deleted_is_not_in_the_file_as_numbers_either(tmp_path: Path) -> None:
     file = tmp_path / "index.sqlite"
     secret = "xylophone quixotry marzipan zeppelin"
