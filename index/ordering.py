@@ -1,7 +1,7 @@
 """From the rankings of some texts to one order of their chunks: fused by rank, routed, copies joined, spread. Pure.
 
 Heuristics (routing, the limit on hits of one document) reorder; what an audience may see was decided before. What is
-made by the hundred for each question is a tuple: it takes half as long to make as a dataclass.
+made by the hundred for each question is a tuple.
 """
 
 from collections.abc import Mapping, Sequence

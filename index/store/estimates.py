@@ -210,7 +210,8 @@ class Estimates:
         numpy.bitwise_xor(signs, planes[:, :, None], out=differing)
         numpy.bitwise_count(differing, out=counts)
         # Of a plane, <b, w> is its weight times the dimension, less twice what differs; so of what differs half of the
-        # dimension is taken off. All planes together come to 15 times that half at most, in 16 bits up to 4,096.
+        # dimension is taken off. A question is clipped, which keeps the sum of all planes below 3.2 times the
+        # dimension, 26,000 for the largest that may be configured: 16 bits are enough.
         weighed, *lighter = numpy.add.reduce(counts, axis=1, dtype=numpy.int16, initial=-dimension // 2)
         for plane in lighter:
             weighed += weighed

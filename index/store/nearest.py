@@ -32,10 +32,10 @@ CANDIDATES: Final = 1_000
 """Codes whose vectors are measured at most: of a million, 99.8 % of the ten nearest are among the first."""
 FIRST: Final = 250
 """Codes whose vectors are measured in any case, of each hundred chunks wanted but no fewer."""
-SURE: Final = 30
+SURE: Final = 20
 """Places, of each hundred wanted but no fewer, that are to be right: further vectors are measured where the estimate of
-their distance, less `DEVIATIONS` of it, is no more than the distance at that place. With twelve, a set
-of documents lost .002 of its hybrid MRR (docs/scale.md)."""
+their distance, less `DEVIATIONS` of it, is no more than the distance at that place. With 150 and twelve, a
+set of documents lost .002 of its hybrid MRR (docs/scale.md)."""
 DEVIATIONS: Final = 2.0
 EXACT_UP_TO: Final = 2_000
 """Vectors in a scope. Measured: all of so many, in a row, take 1.8 ms of processor time, and by codes 1.3."""

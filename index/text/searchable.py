@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from index.model import Chunk, Corpus, Document
 from index.text.fold import words
-from index.text.tally import tally
+from index.text.tally import tally_of_words
 
 DocumentKeys = Callable[[str, Sequence[str]], Sequence[str]]
 """`Keys.document_keys`."""
@@ -40,7 +40,7 @@ def searchable(document: Document, document_keys: DocumentKeys) -> list[Searchab
                 title=title,
                 keys=" ".join(keys),
                 size=len(in_title) + len(in_text),
-                tally=tally(in_title, in_text, keys),
+                tally=tally_of_words(in_title, in_text, keys),
             )
         )
     return found

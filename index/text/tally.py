@@ -98,7 +98,7 @@ def number_of(token: str) -> int:
     return crc32(token.encode())
 
 
-def tally(title: Sequence[str], text: Sequence[str], keys: Iterable[str]) -> bytes:
+def tally_of_words(title: Sequence[str], text: Sequence[str], keys: Iterable[str]) -> bytes:
     """Of the words of title and text, as `fold.words` gives them, and of keys; those of one word may stay together."""
     of_word, of_keys = _OF_WORDS.__getitem__, _OF_KEYS.__getitem__
     head = _HEAD.pack(len(title), len(text))
@@ -107,7 +107,7 @@ def tally(title: Sequence[str], text: Sequence[str], keys: Iterable[str]) -> byt
 
 def tally_of(title: str, text: str, keys: str) -> bytes:
     """The same, of a chunk as it is stored."""
-    return tally(words(title), words(text), keys.split())
+    return tally_of_words(words(title), words(text), keys.split())
 
 
 def _reorder(numbers: "array[int]") -> None:

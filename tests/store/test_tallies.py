@@ -12,7 +12,7 @@ from index.store import documents, tallies
 from index.store.store import Store, open_store
 from index.text.fold import tokens
 from index.text.searchable import searchable
-from index.text.tally import _OF_WORDS, Tallies, number_of, tally, tally_of
+from index.text.tally import _OF_WORDS, Tallies, number_of, tally_of, tally_of_words
 from tests.contract.conftest import KEYS, Bench
 from tests.contract.test_common_words import COMMON, TIGHT, page
 from tests.store.test_upgrade import unpacked
@@ -170,7 +170,7 @@ def test_more_than_the_lengths_tell_of_is_no_row_of_tallies() -> None:
 
 def test_long_words_are_counted_and_not_remembered() -> None:
     word = "f00d" * 500
-    assert tally_of("", word, "") == tally([], [word], [])
+    assert tally_of("", word, "") == tally_of_words([], [word], [])
     assert not any(len(known) > 128 for known in _OF_WORDS)
 
 

@@ -17,7 +17,7 @@ from index.text.tally import KEYS, Tallies, number_of
 _MOST_COUNTS: Final = 8_192
 _MOST_AUDIENCES: Final = 256
 _MOST_SAMPLES: Final = 4
-"""The words of one sample take some 5 MB."""
+"""The words of one sample take some 3 MB."""
 
 Visible = tuple[Range, ...] | None
 
