@@ -5,6 +5,7 @@ made when it is read.
 """
 
 from collections.abc import Collection, Iterable
+from functools import partial
 from itertools import pairwise
 from json import dumps
 from typing import Final
@@ -58,7 +59,12 @@ async def rewrite(connection: File) -> None:
 
 async def out_of_step(connection: File) -> int:
     """Tallies that are not what the texts make, that belong to no chunk, or that nobody would make and are missing."""
-    return await connection.run(_out_of_step)
+    wrong = await connection.run(_stray)
+    after: int | None = -1
+    while after is not None:
+        some, after = await connection.run(partial(_wrong, after=after))
+        wrong += some
+    return wrong
 
 
 def _take_in(connection: Connection) -> None:
@@ -77,18 +83,29 @@ def _take_in(connection: Connection) -> None:
         connection.execute("UPDATE meta SET value = ? WHERE name = ?", (str(last), BEHIND))
 
 
-def _out_of_step(connection: Connection) -> int:
-    rows = connection.execute(
-        f"SELECT iif(typeof(data) = 'blob', data, NULL), {_TEXTS} FROM tally CROSS JOIN chunk USING (chunk_key)"
-    )
-    wrong = sum(1 for data, *texts in rows if data != _made(*texts))
+def _stray(connection: Connection) -> int:
+    """Tallies without a chunk, and chunks without one that is to be there."""
     [(lost,)] = connection.execute("SELECT count(*) FROM tally WHERE chunk_key NOT IN (SELECT chunk_key FROM chunk)")
     [(missing,)] = connection.execute(
         "SELECT count(*) FROM chunk WHERE chunk_key NOT IN (SELECT chunk_key FROM tally)"
         " AND chunk_key <= coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = ?), chunk_key)",
         (BEHIND,),
     )
-    return wrong + int(lost) + int(missing)
+    return int(lost) + int(missing)
+
+
+def _wrong(connection: Connection, after: int) -> tuple[int, int | None]:
+    """How many of the next are not what their texts make, and the last of these; None: there are no more."""
+    rows = connection.execute(
+        f"SELECT chunk_key, iif(typeof(data) = 'blob', data, NULL), {_TEXTS}"
+        " FROM tally CROSS JOIN chunk USING (chunk_key) WHERE chunk_key > ? ORDER BY chunk_key LIMIT ?",
+        (after, AT_ONCE),
+    )
+    wrong, last = 0, None
+    for chunk, data, *texts in rows:
+        wrong += data != _made(*texts)
+        last = int(chunk)
+    return wrong, last
 
 
 def _joined(connection: Connection, held: Tallies, missing: Collection[int]) -> Tallies:

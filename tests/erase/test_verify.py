@@ -210,7 +210,8 @@ def test_a_damaged_file_is_told_with_its_remedy(community: Community) -> None:
 
 def test_deep_tells_a_text_that_is_not_what_the_repository_says(community: Community) -> None:
     community.change("UPDATE chunk SET body = replace(body, 'standby', 'primary')")
-    assert community.findings() == {}
+    assert community.findings() == {"tallies": 1}, "the tally goes with the text that it was made of"
+    assert community.findings("--repair") == {}
     assert community.findings("--deep") == {"remade": 1}
 
 
