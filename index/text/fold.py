@@ -16,6 +16,8 @@ GAPS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
 """For `str.translate`: what separates the words of a text that is all ASCII, as blanks."""
 _GAP_BYTES: Final = bytes(ord(GAPS.get(code, chr(code))) for code in range(256))
 """The same for bytes of UTF-8."""
+_MOST_GAPS: Final = 100
+"""Different signs that are made blanks one by one, each in the whole text: of more, `WORD` is sooner."""
 _ASCII: Final = frozenset(map(chr, range(128)))
 _MARK: Final = re.compile(f"[{MARKS}]+")
 _MARKS: Final = frozenset(map(chr, range(ord(MARKS[0]), ord(MARKS[-1]) + 1)))
@@ -65,11 +67,11 @@ def words(text: str) -> list[str]:
     """The words of a text in order, as written: what `WORD` finds, but sooner where there are no marks."""
     if not text.isascii():
         others = set(text) - _ASCII
-        if not _MARKS.isdisjoint(others):
+        gaps = [other for other in others if not other.isalnum()]
+        if len(gaps) > _MOST_GAPS or not _MARKS.isdisjoint(others):
             return WORD.findall(text)
-        for other in others:
-            if not other.isalnum():
-                text = text.replace(other, " ")
+        for gap in gaps:
+            text = text.replace(gap, " ")
     return text.encode().translate(_GAP_BYTES).decode().split()
 
 

@@ -5,6 +5,7 @@ import sys
 import unicodedata
 from hashlib import blake2b
 from itertools import chain, pairwise
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -184,6 +185,13 @@ def test_the_quick_ways_to_words_and_letters_change_nothing(text: str) -> None:
     assert words(text) == WORD.findall(text)
     slow = "\u0250"  # a letter that is nothing but itself, and beyond those with a quick way
     assert [fold(word + slow) for word in text.split()] == [fold(word) + slow for word in text.split()]
+
+
+def test_many_different_signs_cost_no_more_than_as_many_equal_ones() -> None:
+    signs = "a".join(map(chr, range(0xF0000, 0xFFFFE)))
+    before = process_time()
+    assert words(signs) == ["a"] * (len(signs) // 2)
+    assert process_time() - before < 0.5, "looked for one by one they take two seconds"
 
 
 @given(ANY)
