@@ -183,7 +183,7 @@ def is_drawn_with_slashes(value: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    if value[0] == "/" and is_drawn_with_slashes(value):
+    if value[0] == "/" and is_drawn_with_slashes(value.split(maxsplit=1)[0]):
         return False
     pattern = WORD_REFERENCE if value[0].isalnum() else SIGN_REFERENCE
     return bool(pattern.match(value)) or ("." in value and bool(FILE_NAME.fullmatch(value)))

@@ -115,7 +115,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "ai-service-key",
         "Prefixes of other AI services: Hugging Face, Groq, xAI, Replicate, Perplexity, Fireworks, LangSmith, Pinecone, Cerebras, NVIDIA, Tavily, Firecrawl.",
         r"(?:hf_|api_org_|gsk_|xai-|r8_|pplx-|fw_|lsv2_(?:pt|sk)_|ls__|pcsk_|csk-|nvapi-|tvly-(?:dev-|prod-)?|fc-|tgp_v1_|jina_|voyage_?|cohere_|sk_(?=[a-f0-9]{40,})|"
-        r"wandb_v1_|key_(?=[a-f0-9]{40})|crsr_|up_(?=[A-Za-z0-9]{29}\b)|as-(?=[A-Za-z0-9]{22}\b)|pa-(?=[A-Za-z0-9_\-]{43}\b)|m0-|llx-|ck-|bb_(?:live|test)_|BSA(?=[A-Za-z0-9_\-]{26,29}\b)|e2b_|exa_|luma-|together_|AQ\.Ab8RN6|sk-lf-|pk-lf-)(?P<b>[A-Za-z0-9_\-]{22,}+)|bce-v3/ALTAK-[A-Za-z0-9]{16,}+/[a-f0-9]{40}(?![A-Za-z0-9])",
+        r"wandb_v1_|key_(?=[a-f0-9]{40})|crsr_|up_(?=[A-Za-z0-9]{29}\b)|as-(?=[A-Za-z0-9]{22}\b)|pa-(?=[A-Za-z0-9_\-]{43}(?![A-Za-z0-9_\-]))|m0-|llx-|ck-|bb_(?:live|test)_|BSA(?=[A-Za-z0-9_\-]{26,29}(?![A-Za-z0-9_\-]))|e2b_|exa_|luma-|together_|AQ\.Ab8RN6|sk-lf-|pk-lf-)(?P<b>[A-Za-z0-9_\-]{22,}+)|bce-v3/ALTAK-[A-Za-z0-9]{16,}+/[a-f0-9]{40}(?![A-Za-z0-9])",
         gate(
             "crsr_ up_ as- pa- m0- llx- ck- bb_live_ bb_test_ bsa bce-v3/altak- hf_ api_org_ gsk_ xai- r8_ pplx- fw_ lsv2_ ls__ pcsk_ csk- nvapi- tvly- fc- tgp_v1_ jina_ voyage cohere_ sk_ wandb_v1_ key_ e2b_ exa_ luma- together_ "
             "aq.ab8rn6 sk-lf- pk-lf-"
