@@ -71,7 +71,7 @@ class Traces:
         self._texts: list[str] | None = None if is_owed else []
         self._chars = 0
         self._pages: set[int] | None = None if is_owed else set()
-        self._log_began = pages.beginning(self.log)
+        self._log_seen = self._log_state()
         self._may_begin_anew = True
 
     @property
@@ -101,11 +101,15 @@ class Traces:
         """After every transaction: the log may have begun anew without us, where a program copies it away (Litestream)
         or somebody asks for a checkpoint. Then nobody knows which pages stood in it.
         """
-        began = pages.beginning(self.log)
-        if began != self._log_began:
-            if not self._may_begin_anew:
-                self._pages = None
-            self._log_began, self._may_begin_anew = began, False
+        state = self._log_state()
+        if state == self._log_seen:
+            return
+        if state[0] != self._log_seen[0] and not self._may_begin_anew:
+            self._pages = None
+        self._log_seen, self._may_begin_anew = state, False  # what was added to it now was not copied by us
+
+    def _log_state(self) -> tuple[bytes, int]:
+        return pages.beginning(self.log), pages.current_log_bytes(self.log)
 
     def note_log(self) -> None:
         """Before every checkpoint: afterwards the log may begin anew."""

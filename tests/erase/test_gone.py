@@ -104,6 +104,15 @@ async def churn(store: Store, draw: random.Random, transactions: int) -> tuple[d
 CHECKPOINT = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone())"
 
 
+async def checkpoint(graveyard: Graveyard, kind: str) -> bool:
+    """By another program; whether all of the log is in the file now."""
+    other = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", CHECKPOINT, graveyard.file, f"PRAGMA wal_checkpoint({kind})", stdout=PIPE
+    )
+    is_busy, frames, copied = map(int, (await other.communicate())[0].split())
+    return not is_busy and frames == copied
+
+
 @pytest.mark.parametrize("kind", ["PASSIVE", "TRUNCATE"])
 async def test_copies_are_gone_where_another_program_made_the_log_begin_anew(graveyard: Graveyard, kind: str) -> None:
     """One that copies the log to a backup does. Afterwards the log says little of what was written before."""
@@ -111,11 +120,30 @@ async def test_copies_are_gone_where_another_program_made_the_log_begin_anew(gra
         await graveyard.put(store, [1])
         assert (await store.wipe()).is_done, "from here on it is remembered what was written"
         rows, gone = await churn(store, graveyard.random, 15)  # before the log is long enough for us to copy it
-        other = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", CHECKPOINT, graveyard.file, f"PRAGMA wal_checkpoint({kind})", stdout=PIPE
-        )
-        is_busy, frames, copied = map(int, (await other.communicate())[0].split())
-        assert not is_busy and frames == copied
+        assert await checkpoint(graveyard, kind)
+        async with store.transaction():
+            await store.connection.execute("DELETE FROM heap WHERE at = ?", (min(rows),))
+        assert [word for word in gone if word.encode() in graveyard.file.read_bytes()], "this test proves nothing"
+        assert (await store.wipe()).is_done
+        assert [word for word in gone if word.encode() in graveyard.file.read_bytes()] == []
+
+
+async def test_they_are_gone_where_a_reader_let_us_copy_the_log_only_in_part_before(
+    graveyard: Graveyard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with graveyard.opened() as store:
+        await graveyard.put(store, [1])
+        assert (await store.wipe()).is_done
+        with closing(driver.connector(graveyard.file, is_writer=False)()) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM chunk").fetchone()
+            await graveyard.put(store, [2])
+            with monkeypatch.context() as patch:
+                patch.setattr(erase, "LOG_BYTES", 1)
+                await graveyard.put(store, [3])
+            monkeypatch.setattr(erase, "LOG_BYTES", 2**40)
+            rows, gone = await churn(store, graveyard.random, 45)
+        assert await checkpoint(graveyard, "TRUNCATE")
         async with store.transaction():
             await store.connection.execute("DELETE FROM heap WHERE at = ?", (min(rows),))
         assert [word for word in gone if word.encode() in graveyard.file.read_bytes()], "this test proves nothing"
