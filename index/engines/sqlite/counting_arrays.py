@@ -23,7 +23,7 @@ def counted(tallies: Tallies, wanted: Wanted) -> Counts:
     is_likely[asked & _LIKELY_BITS] = True
     places = numpy.flatnonzero(is_likely[numbers & _LIKELY_BITS])
     which = numpy.searchsorted(asked, numbers[places])
-    is_same = numbers[places] == asked[numpy.minimum(which, len(asked) - 1)] if len(asked) else which < 0
+    is_same = asked[numpy.minimum(which, len(asked) - 1)] == numbers[places]
     columns = numpy.searchsorted(bounds, places[is_same], side="right") - 1
     times = numpy.bincount(which[is_same] * (len(bounds) - 1) + columns, minlength=len(asked) * (len(bounds) - 1))
     table = times.reshape(len(asked), len(tallies.chunks), COLUMNS)
