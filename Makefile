@@ -48,7 +48,7 @@ docs:  ## build the site of docs/ into build/site (needs pip install -c constrai
 	@mkdocs build --strict
 
 types: $(STAMP)  ## mypy --strict
-	@$(BIN)/mypy --strict sources bot ingest matrix index
+	@$(BIN)/mypy --strict sources bot ingest matrix index bench
 
 contracts: $(STAMP)  ## import contracts
 	@$(BIN)/lint-imports

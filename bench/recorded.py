@@ -187,18 +187,16 @@ class RecordedServer:
         return {"next_batch": f"s{len(self._log)}_0", "rooms": {"join": joined}}
 
     def _state(self, room: Recording) -> object:
-        created = {"creator": _CREATOR, "room_version": "10"}
+        created: dict[str, object] = {"creator": _CREATOR, "room_version": "10"}
         contents: list[tuple[str, str, dict[str, object]]] = [
             ("m.room.create", "", created),
             ("m.room.name", "", {"name": room.name}),
             ("m.room.join_rules", "", {"join_rule": "public"}),
             ("m.room.history_visibility", "", {"history_visibility": "shared"}),
             ("m.room.power_levels", "", {"users": {_CREATOR: 100}}),
-            *(
-                ("m.room.member", user, {"membership": "join"})
-                for user in (_CREATOR, READER, "@anna:bench.example", "@bert:bench.example")
-            ),
         ]
+        users = (_CREATOR, READER, "@anna:bench.example", "@bert:bench.example")
+        contents += (("m.room.member", user, {"membership": "join"}) for user in users)
         return [
             {
                 "type": kind,
