@@ -120,15 +120,16 @@ def _listed(tiers: Sequence[str | None]) -> str:
 def _matches(expression: str, ranges: Sequence[Range] | None) -> tuple[tuple[str, str], list[object]]:
     """FROM and WHERE that find rows `w` of each tier of `words`, with the values for one.
 
-    FTS5 goes straight to a range only if it is given one at a time.
+    FTS5 goes straight to a range only if it is given one at a time. SQLite holds each row against it once more, so its
+    ends are taken out of the list before: out of JSON each time, they would cost four times as much as all else.
     """
     values: list[object] = [expression]
     if ranges is None:
         chosen = "FROM {words} AS w WHERE {words} MATCH ?"
     elif len(ranges) <= MOST_RANGES:
         chosen = (
-            "FROM json_each(?) AS r CROSS JOIN {words} AS w ON {words} MATCH ?"
-            " AND w.rowid BETWEEN r.value ->> 0 AND r.value ->> 1"
+            "FROM (SELECT value ->> 0 AS low, value ->> 1 AS high FROM json_each(?) LIMIT -1) AS r"
+            " CROSS JOIN {words} AS w ON {words} MATCH ? AND w.rowid BETWEEN r.low AND r.high"
         )
         values = [dumps(ranges), expression]
     else:
