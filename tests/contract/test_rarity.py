@@ -74,21 +74,21 @@ async def test_a_word_is_counted_unless_most_parts_have_far_too_many(
 
 
 async def test_what_stands_nowhere_is_left_out_until_it_stands_somewhere(tmp_path: Path) -> None:
-    words = [Sought("raid", ("en0raid", "cs0raid", "de0raid")), Sought(None, ("cs0seldom", "de0seldom"))]
+    words = (Sought("raid", ("en0raid", "cs0raid", "de0raid")), Sought(None, ("cs0seldom", "de0seldom")))
     async with (
         open_store(tmp_path / "index.sqlite", is_writer=True) as writer,
         open_store(tmp_path / "index.sqlite", is_writer=False) as reader,
     ):
         statistics = Statistics()
 
-        def ask() -> list[Sought]:
+        def ask() -> tuple[Sought, ...]:
             statistics.check(reader.connection._conn)
-            return list(Rarity(reader.connection._conn, None, statistics).standing(words).values())
+            return Rarity(reader.connection._conn, None, statistics).standing({"raid": words})["raid"]
 
         await Bench(writer, None).put(page("a", "raid"))
-        assert ask() == [Sought("raid", ("en0raid",)), words[1]]
+        assert ask() == (Sought("raid", ("en0raid",)), words[1])
         await writer.connection.execute("BEGIN")
         await writer.connection.execute("UPDATE chunk SET keys = keys || ' cs0raid de0seldom'")
         await take_in(writer.connection)
         await writer.connection.end("COMMIT")
-        assert ask() == [Sought("raid", ("en0raid", "cs0raid")), Sought(None, ("de0seldom",))]
+        assert ask() == (Sought("raid", ("en0raid", "cs0raid")), Sought(None, ("de0seldom",)))

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from index.engines.sqlite.asked import EXACT_WEIGHT, Sought, Task, Word, expression_of
+from index.engines.sqlite.asked import EXACT_WEIGHT, Task, Word, expression_of
 from index.engines.sqlite.counting import Wanted
 from index.engines.sqlite.known import Known
 from index.engines.sqlite.rarity import Rarity
@@ -65,18 +65,17 @@ class CommonWords:
         self._known = known
 
     def features(
-        self, common: Sequence[Word], read: Sequence[Sought], features: Sequence[Feature], task: Task
+        self, common: Sequence[Word], read: str, features: Sequence[Feature], task: Task
     ) -> list[list[Feature]]:
         """The features of words that are too common to be read, in the most promising chunks alone.
 
-        `read` are the others, as far as they stand anywhere that was read.
+        `read` is any of the other words, for FTS5.
         """
         sought = [one for word in common for one in word.sought]
         rarity = {one: self._rarity.estimate(one, task.chunks) for one in sought}
         gains = {word: sum(_gain(rarity[one], task.chunks) for one in word.sought) for word in common}
-        standing = self._rarity.standing(sought)
         unread = [
-            _Unread(expression_of([standing[one] for one in word.sought]), gains[word])
+            _Unread(expression_of(word.sought), gains[word])
             for word in sorted(common, key=lambda word: (-gains[word], word.expression))
         ]
         sums = self._sums
@@ -84,8 +83,7 @@ class CommonWords:
         refined = self._limits.refined
         if self._scope.is_narrow or sums.number(promising) > refined:  # all of fewer are looked at
             base = " AND ".join(f"({{title body}} : {quoted(phrase)})" for phrase in task.demands.phrases)
-            base = base or expression_of(read)
-            promising = self._with_common(promising, unread, base, task)
+            promising = self._with_common(promising, unread, base or read, task)
         chosen = self._chosen(sums.order(promising), refined)
         if len(chosen) < task.wanted and not self._scope.is_narrow and not task.demands.phrases:
             further = self._conjunctions(unread, task)

@@ -1,6 +1,6 @@
 """In how many chunks a word stands, where counting all of them would be too dear: judged by a sample of the chunks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -37,14 +37,18 @@ class Rarity:
         sample = self._sample()
         return max(1, round(sample.having_any(sought.keys) * chunks / max(1, sample.chunks)))
 
-    def standing(self, sought: Sequence[Sought]) -> dict[Sought, Sought]:
-        """Each without the keys that stand nowhere, of three languages often two.
+    def standing(self, sought: Mapping[str, Sequence[Sought]]) -> dict[str, tuple[Sought, ...]]:
+        """What is sought for each text, without the keys that stand nowhere, of three languages often two.
 
         What is looked for in the full-text index takes its time for them as well, each time.
         """
-        keys = dict.fromkeys(key for one in sought for key in one.keys)
+        keys = dict.fromkeys(key for of_text in sought.values() for one in of_text for key in one.keys)
         stands = self._statistics.standing(self._connection, list(keys))
-        return {one: replace(one, keys=tuple(key for key in one.keys if key in stands) or one.keys) for one in sought}
+
+        def left(one: Sought) -> Sought:
+            return replace(one, keys=tuple(key for key in one.keys if key in stands) or one.keys)
+
+        return {text: tuple(map(left, of_text)) for text, of_text in sought.items()}
 
     def counted(self, sought: Sought, chunks: int, *, at_most: int) -> int:
         """Counts no further than `at_most`, and not as far as that if most parts of the index have twice as many."""

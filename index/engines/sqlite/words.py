@@ -9,9 +9,7 @@ from heapq import nlargest
 from itertools import pairwise
 from typing import Final
 
-from msgspec.structs import replace
-
-from index.engines.sqlite.asked import Counts, Demands, Sought, Task, Word
+from index.engines.sqlite.asked import Counts, Demands, Sought, Task, Word, expression_of
 from index.engines.sqlite.common import LIMITS, CommonWords, Limits
 from index.engines.sqlite.known import Known
 from index.engines.sqlite.rarity import Rarity
@@ -69,7 +67,7 @@ class WordRanking:
         budget = self._limits.small_budget if is_small else self._limits.budget
         plain = [term for term in query.terms if not (term.is_phrase or term.is_excluded)]
         texts = [text for text in dict.fromkeys(term.text for term in plain) if tokens(text)]
-        sought = {text: self._sought(text) for text in texts}
+        sought = self._rarity.standing({text: self._sought(text) for text in texts})
         self._rarity.expect(one for of_text in sought.values() for one in of_text)
         asked = [
             self._word(text, of_text, budget) if is_small else self._word_of_large(text, of_text, budget, chunks)
@@ -83,8 +81,8 @@ class WordRanking:
         groups += [self._features(word, found, counted, chunks) for word in read]
         task = Task(demands, chunks, size / max(chunks, 1), limit + _SPARE)
         if common:
-            standing = found.standing([one for word in read if word.frequency for one in word.sought])
-            groups += self._common.features(common, standing, [one for group in groups for one in group], task)
+            expression = expression_of([one for word in read if word.frequency for one in word.sought])
+            groups += self._common.features(common, expression, [one for group in groups for one in group], task)
         features = [feature for group in groups for feature in group] + self._of_pairs(asked)
         best = self._best(features, task, limit)
         covered = self._sums.coverage(groups, [key for key, _, _ in best], chunks=chunks)
@@ -228,11 +226,6 @@ class _Postings:
             columns = postings.typed(self._connection, token, self._reach)
             self._title[token], self._body[token] = map(self._sums.times, columns)
         return Counts(self._title, self._body, self._keys)
-
-    def standing(self, sought: Sequence[Sought]) -> list[Sought]:
-        """Of those that were read, what stands anywhere."""
-        kept = [replace(one, keys=tuple(key for key in one.keys if len(self._keys[key]))) for one in sought]
-        return [now for now, before in zip(kept, sought, strict=True) if now.keys or not before.keys]
 
 
 def _parted(asked: Sequence[Word], budget: int) -> tuple[list[Word], list[Word]]:
