@@ -14,6 +14,7 @@ import aiosqlite
 from msgspec import Struct
 
 from index.model import Vector
+from index.store.driver import Connection, File
 from index.store.scope import Range, within
 
 PROBED: Final = "probe"
@@ -66,13 +67,16 @@ def cosine(distance: float, dimension: int) -> float:
     return 1.0 - (distance / scale(dimension)) ** 2 / 2.0
 
 
-async def pending_count(connection: aiosqlite.Connection, ranges: Sequence[Range] | None = None) -> int:
-    """Parts that wait for a vector, among the chunks of these ranges or all."""
+async def pending_count(connection: File) -> int:
+    """Parts that wait for a vector."""
+    return await connection.run(lambda bare: pending_among(bare, None))
+
+
+def pending_among(connection: Connection, ranges: Sequence[Range] | None) -> int:
+    """The same among the chunks of these ranges."""
     inside, values = within("chunk_key", ranges)
-    rows = await connection.execute_fetchall(
-        f"SELECT count(*) FROM part WHERE has_vector IS NULL AND refusal IS NULL AND {inside}", values
-    )
-    return int(next(iter(rows))[0])
+    question = f"SELECT count(*) FROM part WHERE has_vector IS NULL AND refusal IS NULL AND {inside}"
+    return int(connection.execute(question, values).fetchone()[0])
 
 
 async def pending(connection: aiosqlite.Connection, *, after: int, limit: int) -> list[PendingPart]:

@@ -115,9 +115,12 @@ class SqliteView:
         return WordRanking(connection, self._engine.keys, self._scope, self._engine.limits, statistics)
 
     async def notes(self) -> list[str]:
-        from index.store import vectors
+        from index.store.vectors import pending_among
 
-        waiting = await vectors.pending_count(self._connection, self._scope.visible)
+        statistics, visible = self._engine.statistics, self._scope.visible
+        waiting = await self._connection.run(
+            lambda bare: statistics.waiting(visible, lambda: pending_among(bare, visible))
+        )
         return [f"{waiting:,} passages wait for a vector and are found by words alone"] if waiting else []
 
     async def candidates(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, Candidate]:

@@ -1,4 +1,4 @@
-"""What is known from earlier questions and stays true as long as nothing is written: sources, and counts of words.
+"""What earlier questions found and stays true as long as nothing is written: sources, and counts of words and vectors.
 
 Counts belong to the ranges that an audience sees. What is kept is bounded, and a change of the file empties it.
 """
@@ -77,6 +77,7 @@ class Statistics:
         self._counts: OrderedDict[tuple[str, Visible, int], int] = OrderedDict()
         self._samples: OrderedDict[Visible, Sample] = OrderedDict()
         self._stands: dict[str, bool] = {}
+        self._waiting: dict[Visible, int] = {}
 
     def check(self, connection: Connection) -> None:
         """Forget everything if the file has changed, by whomever. Inside the read transaction that asks next."""
@@ -87,6 +88,7 @@ class Statistics:
             self._counts.clear()
             self._samples.clear()
             self._stands.clear()
+            self._waiting.clear()
             self._sources = None
             self._state = state
 
@@ -118,6 +120,14 @@ class Statistics:
             found = standing(connection, unknown)
             self._stands.update((key, key in found) for key in unknown)
         return {key for key in keys if self._stands[key]}
+
+    def waiting(self, visible: Visible, ask: Callable[[], int]) -> int:
+        """What `ask` says: how many parts of visible chunks have no vector yet."""
+        if visible not in self._waiting:
+            if len(self._waiting) >= _MOST_AUDIENCES:
+                self._waiting.clear()
+            self._waiting[visible] = ask()
+        return self._waiting[visible]
 
     def sample(self, connection: Connection, visible: Visible) -> Sample:
         if visible not in self._samples:
