@@ -25,13 +25,14 @@ from ingest.forge.packing import Packing, Piece
 from ingest.forge.plain import template_page, text_page
 from ingest.forge.scripts import HeaderPiece, script_header
 
-CHUNKER_VERSION: Final = 1
-"""Part of the fingerprint: raise it whenever the same file would give other chunks."""
+CHUNKER_VERSION: Final = 2
+"""Part of the fingerprint: raise it whenever the same file, or the same messages, would give other chunks."""
 
 _LINK: Final = re.compile(r"https?://|\]\(")
 _SOMETHING: Final = re.compile(r"[^\W_]|[^\x00-\x7f\s]")  # more than a lone rule or bracket
 _ASCIIDOC: Final = (".adoc", ".asciidoc")
 _REPLACEMENT: Final = "\ufffd"
+_MAX_PATH_BYTES: Final = 4096  # as in Linux; in a tree of git a name can be of any length, and each chunk bears it
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,8 @@ def document(
     Fields of front matter that had to be left out are named in `Document.faults`.
     """
     shown = shown_path(path, scrub)
+    if len(shown.encode()) > _MAX_PATH_BYTES:
+        return Skipped(shown, f"its path is longer than {_MAX_PATH_BYTES:,} bytes")
     form = form_of(path, data[:8])
     if form is None:
         return Skipped(shown, "not a kind of file that is indexed")

@@ -2,8 +2,9 @@
 
 Pure. A section (a heading and its own text up to the next heading) is a piece of its own where it fits, since a hit
 must name the heading it stands under; a longer one is cut between blocks, with whole blocks repeated from the end of
-the piece before. Tokens are estimated, as no tokenizer is at hand and the embedder can be changed: a quarter of the
-UTF-8 bytes, but never fewer than there are words.
+the piece before. A block that must not be cut can be over the ceiling, but no piece is so large that a search would
+feel it: one line can be all of a file. Tokens are estimated, as no tokenizer is at hand and the embedder can be
+changed: a quarter of the UTF-8 bytes, but never fewer than there are words.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,9 +13,10 @@ from itertools import accumulate, takewhile
 from typing import Final
 
 from ingest.forge.blocks import Block, Shape
+from ingest.forge.slicing import Line, slices
 
 OVERSIZE: Final = "oversize"
-"""Flag of a chunk over the ceiling: one block that must not be cut."""
+"""Flag of a chunk over the ceiling: one block that must not be cut, or a slice of one too large for any chunk."""
 
 _BYTES_PER_TOKEN: Final = 4
 
@@ -28,6 +30,7 @@ class Packing:
     overlap_tokens: int = 72  # at most so much is repeated from the piece before: 12 % of the target
     merge_below_tokens: int = 0  # a section smaller than this shares a piece with the next ones; 0: none does
     max_pieces: int = 20_000  # a page of more sections than this is packed by size alone
+    max_bytes: int = 32_000  # no piece is larger: a ranking reads hundreds of them at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,7 @@ def _cut(section: _Section, lines: Sequence[str], sizes: _Sizes, packing: Packin
         end = fresh + 1
         while end < len(blocks) and _takes_one_more(blocks, start, end, sizes, packing):
             end += 1
-        yield _piece(blocks[start:end], section.heading, lines, sizes, packing)
+        yield from _pieces(blocks[start:end], section.heading, lines, sizes, packing)
         start, fresh = _overlap_start(blocks, start, end, sizes, packing), end
 
 
@@ -162,16 +165,20 @@ def _small_enough(block: Block, sizes: _Sizes, packing: Packing) -> Iterator[Blo
 
 
 def _rows(table: Block, sizes: _Sizes, packing: Packing) -> Iterator[Block]:
-    """The table in runs of rows; each but the first has the table's head before it."""
-    head = (table.first, min(table.last, table.first + table.head_lines - 1))
-    head_tokens = sizes.tokens(*head)
+    """The table in runs of rows; each but the first has the table's head before it, unless that is too long for it."""
+    head_end = min(table.last, table.first + table.head_lines - 1)
+    head_tokens = sizes.tokens(table.first, head_end)
+    repeated: tuple[int, int] | None = (table.first, head_end)
+    if head_tokens > packing.target_tokens // 2:  # before each row, it would make gigabytes of a page
+        head_tokens, repeated = 0, None
+    head: tuple[int, int] | None = None
     first, room = table.first, packing.target_tokens
-    for row in range(head[1] + 1, table.last + 1):
-        has_rows = row - 1 > head[1] and row > first
+    for row in range(head_end + 1, table.last + 1):
+        has_rows = row - 1 > head_end and row > first
         if has_rows and sizes.tokens(first, row) > room:
-            yield replace(table, first=first, last=row - 1, head=None if first == table.first else head)
-            first, room = row, packing.target_tokens - head_tokens
-    yield replace(table, first=first, last=table.last, head=None if first == table.first else head)
+            yield replace(table, first=first, last=row - 1, head=head)
+            first, room, head = row, packing.target_tokens - head_tokens, repeated
+    yield replace(table, first=first, last=table.last, head=head)
 
 
 def _takes_one_more(blocks: Sequence[Block], start: int, end: int, sizes: _Sizes, packing: Packing) -> bool:
@@ -208,9 +215,10 @@ def _overlap_start(blocks: Sequence[Block], start: int, end: int, sizes: _Sizes,
     return at
 
 
-def _piece(
+def _pieces(
     blocks: Sequence[Block], heading: tuple[str, ...], lines: Sequence[str], sizes: _Sizes, packing: Packing
-) -> Piece:
+) -> Iterator[Piece]:
+    """One, unless that would be larger than a piece may be."""
     first, last = blocks[0].first, blocks[-1].last
     head = blocks[0].head
     shown = list(lines[first - 1 : last])
@@ -221,4 +229,12 @@ def _piece(
     flags = {flag for block in blocks for flag in block.flags}
     if tokens > packing.ceiling_tokens:
         flags.add(OVERSIZE)
-    return Piece("\n".join(shown), first, last, heading, tuple(sorted(flags)))
+    whole = Piece("\n".join(shown), first, last, heading, tuple(sorted(flags)))
+    if tokens * _BYTES_PER_TOKEN <= packing.max_bytes:
+        yield whole
+        return
+    above = len(shown) - (last - first + 1)  # lines of the head, shown at the place of the first row
+    numbered = [Line(max(first, first + at - above), text) for at, text in enumerate(shown)]
+    for run in slices(numbered, packing.max_bytes):
+        text = "\n".join(line.text for line in run)
+        yield replace(whole, text=text, first=run[0].number, last=run[-1].number)
