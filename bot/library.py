@@ -12,7 +12,7 @@ from bot.audience import IndexedSource
 from bot.memory import Quote
 from index.engines.base import Catalogue
 from index.errors import SourcesError, StoreError
-from index.model import Answer, Audience, EventId, RoomId, SourceId
+from index.model import OVERSIZE, Answer, Audience, EventId, RoomId, SourceId
 from index.search import Searcher
 from index.store.driver import DatabaseError
 from index.store.rooms import RoomRecord
@@ -82,9 +82,8 @@ class Library:
             gone = set()
             for quote in said:
                 chunk = stored.get(quote.chunk)
-                if chunk is not None:
-                    is_there = any(message.event == quote.event for message in chunk.chunk.messages)
-                else:  # the windows were cut anew
+                is_there = chunk is not None and any(one.event == quote.event for one in chunk.chunk.messages)
+                if chunk is None or (not is_there and OVERSIZE in chunk.chunk.flags):  # it was cut anew
                     is_there = await catalogue.holds_event(quote.source, EventId(str(quote.event)))
                 if not is_there:
                     gone.add(quote)

@@ -65,6 +65,10 @@ class Message(Struct, frozen=True):
     span: Span
 
 
+OVERSIZE: Final = "oversize"
+"""Flag of a chunk that is larger than chunks are meant to be, or that belongs to something too large for one."""
+
+
 class Chunk(Struct, frozen=True):
     """The piece that is indexed and ranked: both rankings rank this unit.
 
@@ -82,7 +86,7 @@ class Chunk(Struct, frozen=True):
     lines: tuple[int, int] | None = None
     parts: tuple[Span, ...] = ()
     messages: tuple[Message, ...] = ()
-    flags: tuple[str, ...] = ()  # what a reader should know: "oversize", "unclosed-fence"
+    flags: tuple[str, ...] = ()  # what a reader should know: OVERSIZE, "unclosed-fence"
 
 
 Payload = Mapping[str, str | tuple[str, ...]]

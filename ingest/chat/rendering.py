@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Final
 
 from index.model import (
+    OVERSIZE,
     Chunk,
     Corpus,
     Document,
@@ -33,6 +34,8 @@ Lane = EventId | None
 MAIN: Final[Lane] = None
 
 MAX_NAME_CHARS: Final = 40
+MAX_CHUNK_BYTES: Final = 64_000
+"""Of a chunk with more than one message: a ranking reads hundreds of chunks at once. One message has at most 60,000."""
 _INDENT: Final = "\n  "
 _LINE_ENDS: Final = re.compile("[\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 _UNFIT_FOR_A_NAME: Final = re.compile("[\\s\0-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff:]+")
@@ -93,33 +96,39 @@ def window_document(
 ) -> Document | None:
     """The document of one window; None when nothing is left in it, which buries the document `window_id(room, window)`.
 
+    It has one chunk, or as many as it takes that none is larger than `MAX_CHUNK_BYTES`.
+
     `revision` covers words, senders and times, not the title: a renamed room does not make every window new.
     """
     if not messages:
         return None
     document = window_id(room, window)
-    rendered = render(messages)
-    flags = []
-    if len(rendered.text.encode()) > max_bytes:
-        flags.append("oversize")
-    if any(message.was_cut for message in messages):
-        flags.append("cut")
-    chunk = Chunk(
-        id=chunk_id(document, "window"),
-        ordinal=0,
-        text=rendered.text,
-        parts=rendered.parts,
-        messages=rendered.messages,
-        flags=tuple(flags),
-    )
+    sizes = [size_bytes(message) for message in messages]
+    is_oversize = sum(sizes) > max_bytes + 1  # the last line has no end
+    revision = blake2b(digest_size=12)
+    chunks: list[Chunk] = []
+    for group in _groups(messages, sizes):
+        rendered = render(group)
+        was_cut = any(message.was_cut for message in group)
+        chunks.append(
+            Chunk(
+                id=chunk_id(document, group[0].event if chunks else "window"),
+                ordinal=len(chunks),
+                text=rendered.text,
+                parts=rendered.parts,
+                messages=rendered.messages,
+                flags=(OVERSIZE,) * is_oversize + ("cut",) * was_cut,
+            )
+        )
+        _revise(revision, rendered)
     return Document(
         id=document,
         source=source_id(room),
         corpus=Corpus.CHAT,
         kind=Kind.WINDOW,
         title=title,
-        revision=_revision(rendered),
-        chunks=(chunk,),
+        revision=revision.hexdigest(),
+        chunks=tuple(chunks),
         room=room,
         first_ms=min(message.sent_ms for message in messages),
         last_ms=max(message.sent_ms for message in messages),
@@ -164,8 +173,20 @@ def _cut_long(text: str, span: Span, part_bytes: int) -> tuple[Span, ...]:
     return tuple(Span(span.start + cut.start, span.start + cut.end) for cut in cut_parts(piece, part_bytes))
 
 
-def _revision(rendered: Rendered) -> str:
-    digest = blake2b(rendered.text.encode(), digest_size=12)
+def _groups(messages: Sequence[Utterance], sizes: Sequence[int]) -> list[list[Utterance]]:
+    """Neighbours that share a chunk: nearly always all of them, since only later edits make a window very large."""
+    groups: list[list[Utterance]] = [[]]
+    filled = 0
+    for message, size in zip(messages, sizes, strict=True):
+        if groups[-1] and filled + size > MAX_CHUNK_BYTES:
+            groups.append([])
+            filled = 0
+        groups[-1].append(message)
+        filled += size
+    return groups
+
+
+def _revise(revision: "blake2b", rendered: Rendered) -> None:
+    revision.update(rendered.text.encode())
     for message in rendered.messages:
-        digest.update(f"\0{message.event}\0{message.sender}\0{message.sent_ms}\0{message.span.start}".encode())
-    return digest.hexdigest()
+        revision.update(f"\0{message.event}\0{message.sender}\0{message.sent_ms}\0{message.span.start}".encode())

@@ -113,7 +113,7 @@ async def render(batch: Batch, shelf: Shelf, key: int, window: EventId) -> None:
         await batch.remove([window_id(shelf.room, window)])
         await ledger.resize_window(connection, key, window, 0)
     else:
-        size_bytes = len(document.chunks[0].text.encode()) + 1
+        size_bytes = sum(len(chunk.text.encode()) + 1 for chunk in document.chunks)
         is_open = await ledger.resize_window(connection, key, window, size_bytes)
         await batch.put(replace(document, may_grow=is_open))
 

@@ -10,7 +10,8 @@ the next one unless the silence before it was too long or its text would get too
   another order may be grouped otherwise, but always with the same texts, each in exactly one window.
 - **The byte bound looks at winning revisions, when the next message asks to come in.** `WindowRow.size_bytes` is that
   of the text as it is now: a bot that streams one answer in a hundred edits counts once. What is placed stays, so
-  later edits can make a window larger than the bound; it is then flagged "oversize".
+  later edits can make a window larger than the bound; it is then flagged "oversize", and has several chunks where it
+  is very large.
 - **Late events** that come with the live stream take their place of arrival, the open window. Those read backwards,
   into a gap or into older history, get windows of their own that are closed at once: an open one grows at its end only.
 

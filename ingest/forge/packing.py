@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
 from typing import Final
 
+from index.model import OVERSIZE
 from ingest.forge.blocks import Block, Shape
 from ingest.forge.slicing import Line, slices
-
-OVERSIZE: Final = "oversize"
-"""Flag of a chunk over the ceiling: one block that must not be cut, or a slice of one too large for any chunk."""
 
 _BYTES_PER_TOKEN: Final = 4
 
@@ -227,7 +225,7 @@ def _pieces(
         shown = [*lines[head[0] - 1 : head[1]], *shown]
         tokens += sizes.tokens(*head)
     flags = {flag for block in blocks for flag in block.flags}
-    if tokens > packing.ceiling_tokens:
+    if tokens > packing.ceiling_tokens:  # one block that must not be cut, or slices of it
         flags.add(OVERSIZE)
     whole = Piece("\n".join(shown), first, last, heading, tuple(sorted(flags)))
     if tokens * _BYTES_PER_TOKEN <= packing.max_bytes:

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.model import Corpus, Document, SourceId
+from index.model import OVERSIZE, Corpus, Document, SourceId
 from ingest.forge.documents import Skipped, document
-from ingest.forge.packing import OVERSIZE, Packing
+from ingest.forge.packing import Packing
 from ingest.forge.slicing import Line, slices
 
 MAX_BYTES = Packing().max_bytes
