@@ -323,7 +323,7 @@ def _notes_workers(config: Config) -> "list[Worker]":
     from ingest.forge.notes import NotesFolder
     from ingest.forge.notes_worker import NotesWorker
     from ingest.scrub import scrub
-    from sources.config.settings import notes_settings, validation
+    from sources.config.settings import cutting_rules, notes_settings, validation
 
     return [
         NotesWorker(
@@ -331,6 +331,7 @@ def _notes_workers(config: Config) -> "list[Worker]":
             NotesFolder(notes_settings(notes)),
             scrub,
             is_public=notes.public,
+            rules=cutting_rules(notes),
             validation=validation(notes.validate),
         )
         for notes in config.notes

@@ -161,9 +161,8 @@ async def _notes(notes: Notes, source: SourceId, chosen: Sequence[DocumentId], s
         except Unreadable:
             continue
         if note.digest == stored[0].revision:
-            tally.note(
-                source, is_same=_is_same(_document(source, Corpus.NOTES, path, note.digest, data, Rules()), stored)
-            )
+            made = _document(source, Corpus.NOTES, path, note.digest, data, cutting_rules(notes))
+            tally.note(source, is_same=_is_same(made, stored))
 
 
 def _document(

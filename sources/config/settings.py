@@ -81,11 +81,12 @@ def source_timeout_s(repo: Repo | Forge, refresh: Refresh) -> float:
     return (refresh.source_timeout_ms if repo.timeout_ms is None else repo.timeout_ms) / 1000
 
 
-def cutting_rules(repo: Repo | Forge) -> "Rules":
+def cutting_rules(table: Repo | Forge | Notes) -> "Rules":
     from ingest.forge.documents import Rules
     from ingest.forge.headers import SECTIONS
 
-    return Rules(max_bytes=repo.max_file_bytes, sections=repo.sections or SECTIONS)
+    named = () if isinstance(table, Notes) else table.sections
+    return Rules(max_bytes=table.max_file_bytes, sections=named or SECTIONS)
 
 
 def validation(table: Validate) -> "Validation":
