@@ -10,6 +10,7 @@ import time
 from asyncio import Task
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from sys import getsizeof
 from typing import Final
 
 from index.embed.base import Embedded, Embedder, Refusal, Role
@@ -29,9 +30,12 @@ _ANSWERS_OTHERWISE: Final = (
 )
 BATCH: int = 256
 """Parts per batch: enough to sort by length, few enough to lose."""
+BATCH_CHARS: Final = 1 << 20
+"""Code points of a batch, should its texts be long ones: several times those of an ordinary one."""
 _STORED_AFTER_S: Final = 0.5
-_MOST_HELD: Final = 4 * BATCH
-"""Parts whose vectors wait for others, 3 MB with their texts: the end of each transaction waits for the disk."""
+_MOST_HELD_BYTES: Final = 4 << 20
+"""Of vectors that wait for others, and their texts: 1,800 or so of an ordinary model. Each transaction's end waits for
+the disk."""
 
 
 async def fill_pending(
@@ -53,12 +57,13 @@ async def fill_pending(
     except EmbedderError as error:
         return VectorReport(pending=total, fault=str(error), seconds=clock() - start)
     held: list[tuple[PendingPart, Embedded]] = []
+    held_bytes = 0
     embedded = refused = 0
     fault: str | None = None
     stored_at = start - _STORED_AFTER_S
 
     async def store() -> None:
-        nonlocal embedded, refused, stored_at
+        nonlocal embedded, refused, stored_at, held_bytes
         stored_at = clock()
         done = [(part, result) for part, result in held if not isinstance(result, Refusal)]
         async with writer.transaction():
@@ -68,13 +73,15 @@ async def fill_pending(
             embedded += await vectors.save(connection, done)
         refused += len(held) - len(done)
         held.clear()
+        held_bytes = 0
         progress(embedded + refused, total)
 
     try:
         async with aclosing(_results(writer.store, embedder)) as made:
             async for batch, results in made:
                 held += zip(batch, results, strict=True)
-                if len(held) >= _MOST_HELD or clock() - stored_at >= _STORED_AFTER_S:
+                held_bytes += sum(map(_size_bytes, batch, results))
+                if held_bytes >= _MOST_HELD_BYTES or clock() - stored_at >= _STORED_AFTER_S:
                     await store()
     except EmbedderError as error:
         fault = str(error)
@@ -90,12 +97,12 @@ async def _results(
 
     EmbedderError comes after the batches before it were given.
     """
-    batch = await vectors.pending(store.connection, after=0, limit=BATCH)
+    batch = await _batch(store, after=0)
     embedding = _begin(embedder, batch)
     try:
         while batch:
             results = await embedding
-            following = await vectors.pending(store.connection, after=batch[-1].part, limit=BATCH)
+            following = await _batch(store, after=batch[-1].part)
             if following:
                 embedding = _begin(embedder, following)
             yield batch, results
@@ -103,6 +110,16 @@ async def _results(
     finally:
         embedding.cancel()
         await asyncio.gather(embedding, return_exceptions=True)
+
+
+async def _batch(store: Store, *, after: int) -> list[PendingPart]:
+    return await vectors.pending(store.connection, after=after, limit=BATCH, max_chars=BATCH_CHARS)
+
+
+def _size_bytes(part: PendingPart, result: Embedded) -> int:
+    """About what both take in memory."""
+    vector_bytes = 0 if isinstance(result, Refusal) else len(result)
+    return vector_bytes + getsizeof(part.text) + sum(map(getsizeof, part.heading))
 
 
 def _begin(embedder: Embedder, batch: Sequence[PendingPart]) -> "Task[list[Embedded]]":

@@ -79,16 +79,30 @@ def pending_among(connection: Connection, ranges: Sequence[Range] | None) -> int
     return int(connection.execute(question, values).fetchone()[0])
 
 
-async def pending(connection: aiosqlite.Connection, *, after: int, limit: int) -> list[PendingPart]:
-    """The next parts without a vector whose key is greater than `after`, by key."""
-    rows = await connection.execute_fetchall(
+async def pending(connection: File, *, after: int, limit: int, max_chars: int | None = None) -> list[PendingPart]:
+    """The next parts without a vector whose key is greater than `after`, by key.
+
+    At most `limit`, and none after the one with which text, title and headings of all reach `max_chars`.
+    """
+    return await connection.run(lambda bare: _pending(bare, after, limit, max_chars))
+
+
+def _pending(connection: Connection, after: int, limit: int, max_chars: int | None) -> list[PendingPart]:
+    rows = connection.execute(
         "SELECT part_key, part.chunk_key, part.digest, iif(document.room IS NULL, document.title, ''), chunk.heading,"
         " substr(chunk.body, first + 1, past - first)"
         " FROM part JOIN chunk USING (chunk_key) JOIN document USING (document_key)"
         " WHERE has_vector IS NULL AND refusal IS NULL AND part_key > ? ORDER BY part_key LIMIT ?",
         (after, limit),
     )
-    return [PendingPart(row[0], row[1], bytes(row[2]), row[3], tuple(loads(row[4])), row[5]) for row in rows]
+    found: list[PendingPart] = []
+    read = 0
+    for part, chunk, digest, title, heading, text in rows:
+        found.append(PendingPart(part, chunk, bytes(digest), title, tuple(loads(heading)), text))
+        read += len(title) + len(heading) + len(text)
+        if max_chars is not None and read >= max_chars:
+            break
+    return found
 
 
 async def save(connection: aiosqlite.Connection, vectors: Sequence[tuple[PendingPart, Vector]]) -> int:

@@ -15,7 +15,7 @@ from index.model import Chunk, Corpus, Document, DocumentId, Kind, SourceId, chu
 from index.store import vectors
 from index.store.codes import counts
 from index.store.store import open_store
-from ingest.vectors import BATCH, fill_pending
+from ingest.vectors import BATCH, BATCH_CHARS, fill_pending
 from ingest.writing import Writer
 from tests.chat.host import fingerprint
 from tests.keys import as_written
@@ -26,10 +26,11 @@ SOURCE = SourceId("notes:n")
 class Watched:
     """Hashing, with a look at each call; what `before` raises ends it."""
 
-    def __init__(self, before: "Callable[[int], object]") -> None:
-        self._hashing = HashingEmbedder(8)
+    def __init__(self, before: "Callable[[int], object]", dimension: int = 8) -> None:
+        self._hashing = HashingEmbedder(dimension)
         self._before = before
         self.calls = 0
+        self.texts: list[int] = []  # of each call
         self.cancelled = False
 
     @property
@@ -40,6 +41,7 @@ class Watched:
         if len(texts) < 10:  # the probe for a model that drifted
             return await self._hashing.embed(texts, role)
         self.calls += 1
+        self.texts.append(len(texts))
         try:
             waited = self._before(self.calls)
             if asyncio.iscoroutine(waited):
@@ -53,29 +55,26 @@ class Watched:
         return None
 
 
+async def put(writer: Writer, texts: Sequence[str]) -> None:
+    """A page with a chunk of each text."""
+    identity = DocumentId(f"{SOURCE} page.md")
+    chunks = tuple(
+        Chunk(id=chunk_id(identity, str(number)), ordinal=number, text=text) for number, text in enumerate(texts)
+    )
+    page = Document(
+        id=identity, source=SOURCE, corpus=Corpus.NOTES, kind=Kind.NOTE, title="", revision="1", chunks=chunks,
+        path="page.md",
+    )  # fmt: skip
+    async with writer.batch(SOURCE, label="n", is_public=True) as batch:
+        await batch.put(page)
+
+
 @pytest.fixture
 async def writer(tmp_path: Path) -> AsyncIterator[Writer]:
     """Three batches of parts are pending."""
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
         writer = Writer(store, replace(fingerprint(), languages=("de",)), as_written)
-        async with writer.batch(SOURCE, label="n", is_public=True) as batch:
-            identity = DocumentId(f"{SOURCE} page.md")
-            chunks = tuple(
-                Chunk(id=chunk_id(identity, str(number)), ordinal=number, text=f"word{number} and some more")
-                for number in range(3 * BATCH)
-            )
-            await batch.put(
-                Document(
-                    id=identity,
-                    source=SOURCE,
-                    corpus=Corpus.NOTES,
-                    kind=Kind.NOTE,
-                    title="",
-                    revision="1",
-                    chunks=chunks,
-                    path="page.md",
-                )
-            )
+        await put(writer, [f"word{number} and some more" for number in range(3 * BATCH)])
         yield writer
 
 
@@ -140,15 +139,29 @@ async def test_batches_that_come_quickly_are_stored_together_and_slow_ones_each_
     assert heard == stored
 
 
-async def test_no_more_are_held_than_fit_into_memory_however_quickly_they_come(
-    writer: Writer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ingest.vectors._MOST_HELD", BATCH)
+async def filled(writer: Writer, embedder: Watched) -> list[int]:
+    """How many are stored, after each time; the clock stands still, so that only their size ends a transaction."""
     heard: list[int] = []
-    await fill_pending(
-        writer, Watched(lambda call: None), progress=lambda done, total: heard.append(done), clock=lambda: 0.0
-    )
-    assert heard == [BATCH, 2 * BATCH, 3 * BATCH]
+    await fill_pending(writer, embedder, progress=lambda done, total: heard.append(done), clock=lambda: 0.0)
+    return heard
+
+
+async def test_no_more_are_held_than_fit_into_memory_however_quickly_they_come(writer: Writer) -> None:
+    assert await filled(writer, Watched(lambda call: None)) == [BATCH, 3 * BATCH]  # the first is shown at once
+
+
+async def test_vectors_of_many_dimensions_wait_for_fewer_others(writer: Writer) -> None:
+    assert await filled(writer, Watched(lambda call: None, dimension=4_096)) == [BATCH, 2 * BATCH, 3 * BATCH]
+
+
+async def test_long_texts_are_read_and_wait_in_smaller_batches(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        writer = Writer(store, replace(fingerprint(), languages=("de",)), as_written)
+        await put(writer, ["x" * (BATCH_CHARS // 20)] * 190)
+        embedder = Watched(lambda call: None)
+        assert await filled(writer, embedder) == [20, 100, 180, 190]
+        assert embedder.texts == [20] * 9 + [10]
+        assert await counts(store.connection) == (190, 0)
 
 
 KILLED = """
