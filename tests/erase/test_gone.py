@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import sqlite3
 import sys
 from asyncio.subprocess import PIPE
 from contextlib import closing
@@ -296,9 +295,8 @@ async def test_a_file_that_was_never_wiped_is_looked_at_as_a_whole(graveyard: Gr
     async with graveyard.opened() as store:
         await graveyard.put(store, range(120))
         await graveyard.remove(store, range(30))
-    with closing(sqlite3.connect(graveyard.file)) as index:
+    with closing(driver.connector(graveyard.file, is_writer=True)()) as index:
         index.execute("DELETE FROM meta WHERE name = ?", (erase.DEBT,))
-        index.commit()
     async with graveyard.opened() as store:
         assert await stale_terms(store)
         await store.wipe()
