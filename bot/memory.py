@@ -22,6 +22,7 @@ from bot.budget import Verdict
 from index.errors import StoreError
 from index.model import ChunkId, EventId, RoomId, SourceId, UserId
 from index.store.driver import DatabaseError, open_file
+from index.store.remedies import remedy, remedy_of_system
 
 _VERSION: Final = 1
 _SCHEMA: Final = (
@@ -91,9 +92,9 @@ class News:
 
 
 class Memory:
-    def __init__(self, connection: aiosqlite.Connection, name: str) -> None:
+    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
         self._connection = connection
-        self._name = name
+        self._path = path
         self._lock = asyncio.Lock()
         self._recent: dict[str, int] = {}  # what changed lately: it may be in an answer that is still being made
 
@@ -110,7 +111,7 @@ class Memory:
                     raise
                 await self._connection.execute("COMMIT")
             except DatabaseError as error:
-                raise StoreError(f"{self._name}: cannot be written to: {error} (check state_dir)") from error
+                raise _fault("written to", error, self._path) from error
 
     async def token(self, account: str) -> str | None:
         """Where the sync of an account goes on; None before its first."""
@@ -236,7 +237,7 @@ class Memory:
             try:
                 return [tuple(row) for row in await self._connection.execute_fetchall(statement, values)]
             except DatabaseError as error:
-                raise StoreError(f"{self._name}: cannot be read: {error} (check state_dir)") from error
+                raise _fault("read", error, self._path) from error
 
 
 async def _add(connection: aiosqlite.Connection, command: EventId, quotes: Iterable[Quote]) -> None:
@@ -288,10 +289,12 @@ async def open_memory(path: Path) -> AsyncIterator[Memory]:
                 await connection.execute(f"PRAGMA user_version = {_VERSION}")
                 await connection.execute("COMMIT")
         except DatabaseError as error:
-            raise StoreError(
-                f"{path.name}: cannot be used: {error} (delete it: answers given lose their tie)"
-            ) from error
-        yield Memory(connection, path.name)
+            raise _fault("used", error, path, "delete it: answers given lose their tie") from error
+        yield Memory(connection, path)
+
+
+def _fault(what: str, error: DatabaseError, path: Path, otherwise: str = "check state_dir") -> StoreError:
+    return StoreError(f"{path.name}: cannot be {what}: {error} ({remedy(error, path) or otherwise})")
 
 
 def _ensure_file(path: Path) -> None:
@@ -299,4 +302,4 @@ def _ensure_file(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600)
     except OSError as error:
-        raise StoreError(f"{path.name}: {error.strerror} (check state_dir)") from error
+        raise StoreError(f"{path.name}: {error.strerror} ({remedy_of_system(error)})") from error

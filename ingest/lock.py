@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from index.errors import BusyError, StoreError
+from index.store.remedies import remedy_of_system
 
 
 @contextmanager
@@ -19,7 +20,8 @@ def write_lock(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
     except OSError as error:
-        raise StoreError(f"{path.name}: the lock cannot be made: {error.strerror} (check state_dir)") from error
+        means = remedy_of_system(error)
+        raise StoreError(f"{path.name}: the lock cannot be made: {error.strerror} ({means})") from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -89,7 +89,10 @@ def connector(path: Path, *, is_writer: bool) -> Callable[[], "_sqlite3.Connecti
             else:
                 connection.execute("PRAGMA query_only = ON")
         except _sqlite3.Error as error:
-            raise StoreError(f"{path.name}: cannot be opened: {error}") from error
+            from index.store.remedies import remedy  # most programs never need it
+
+            means = remedy(error, path) or "move it away: it is made anew"
+            raise StoreError(f"{path.name}: cannot be opened: {error} ({means})") from error
         return connection
 
     return connect

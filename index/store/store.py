@@ -169,7 +169,7 @@ class Store:
         try:
             await self.connection.execute("BEGIN IMMEDIATE")
         except DatabaseError as error:
-            raise StoreError(f"{self.name}: cannot be written to: {error}{_remedy(error)}") from error
+            raise StoreError(f"{self.name}: cannot be written to: {error}{_remedy(error, self._path)}") from error
         except BaseException:
             await self.connection.end("ROLLBACK")
             raise
@@ -197,7 +197,7 @@ class Store:
                 else:
                     self._traces.is_bulk = was_bulk
             if isinstance(error, DatabaseError):
-                raise StoreError(f"{self.name}: nothing was written: {error}{_remedy(error)}") from error
+                raise StoreError(f"{self.name}: nothing was written: {error}{_remedy(error, self._path)}") from error
             raise
         if self._traces is not None:
             self._traces.is_owed = True
@@ -305,7 +305,9 @@ def _ensure_file(path: Path, *, is_writer: bool) -> None:
         elif not path.exists():
             raise StoreError(f"{path.name}: there is no index yet (run `sources refresh`)")
     except OSError as error:
-        raise StoreError(f"{path.name}: {error.strerror} (check state_dir)") from error
+        from index.store.remedies import remedy_of_system
+
+        raise StoreError(f"{path.name}: {error.strerror} ({remedy_of_system(error)})") from error
 
 
 @asynccontextmanager
@@ -330,7 +332,7 @@ async def open_store(path: Path, *, is_writer: bool) -> AsyncIterator[Store]:
                     message = f"{path.name}: schema {version} is older than {len(STEPS)} (run `sources refresh` once)"
                     raise StoreError(message)
             except DatabaseError as error:
-                remedy = _remedy(error) or " (delete it; it is built again)"
+                remedy = _remedy(error, path) or " (delete it; it is built again)"
                 raise StoreError(f"{path.name}: cannot be used: {error}{remedy}") from error
             identity = before if before == _identity(path) else None  # after the first read, which opened the log
             try:
@@ -342,16 +344,9 @@ async def open_store(path: Path, *, is_writer: bool) -> AsyncIterator[Store]:
                 raise StoreError(f"{path.name}: cannot be read: {error} ({remedy})") from error
 
 
-_REMEDIES: Final = {
-    "SQLITE_FULL": "make room on its disk",
-    "SQLITE_IOERR": "look at its disk: the system's log says more",
-    "SQLITE_READONLY": "run as the user that owns it and its folder",
-    "SQLITE_CANTOPEN": "run as the user that owns it and its folder",
-    "SQLITE_BUSY": "wait until the program that holds it is done",
-}
-
-
-def _remedy(error: DatabaseError) -> str:
+def _remedy(error: Exception, path: Path) -> str:
     """In brackets behind what SQLite says; empty for what only we can have caused."""
-    name = getattr(error, "sqlite_errorname", "")  # with what is behind the second underscore, `SQLITE_IOERR_WRITE`
-    return next((f" ({remedy})" for known, remedy in _REMEDIES.items() if name.startswith(known)), "")
+    from index.store.remedies import remedy  # most programs never need it
+
+    found = remedy(error, path)
+    return f" ({found})" if found else ""

@@ -16,6 +16,7 @@ from index.errors import StoreError
 from index.model import EventId, RoomId, UserId
 from index.store import purges
 from index.store.purges import PurgeRecord
+from index.store.remedies import remedy_of_system
 from index.store.store import Store
 
 _END: Final = ".json"
@@ -63,7 +64,8 @@ def write(folder: Path, record: PurgeRecord) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise StoreError(f"{folder.name}: the order cannot be written: {error.strerror} (check state_dir)") from error
+        means = remedy_of_system(error)
+        raise StoreError(f"{folder.name}: the order cannot be written: {error.strerror} ({means})") from error
 
 
 def read(folder: Path) -> list[PurgeRecord]:
@@ -72,7 +74,8 @@ def read(folder: Path) -> list[PurgeRecord]:
         files = sorted(path for path in folder.iterdir() if path.suffix == _END) if folder.is_dir() else []
         found = [_record(file) for file in files]
     except OSError as error:
-        raise StoreError(f"{folder.name}: orders cannot be read: {error.strerror} (check state_dir)") from error
+        means = remedy_of_system(error)
+        raise StoreError(f"{folder.name}: orders cannot be read: {error.strerror} ({means})") from error
     return sorted(found, key=lambda record: record.ordered_ms)
 
 

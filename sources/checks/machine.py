@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from index.errors import SourcesError
+from index.store.remedies import is_read_only
 from sources.checks.base import Finding, Verdict, failure
 from sources.config.model import Config
 from sources.config.units import format_size
@@ -47,6 +48,9 @@ def _state_dir(folder: Path) -> Finding:
     place = _existing(folder)
     if not place.is_dir():
         return Finding("state_dir", Verdict.FAIL, f"{place} is not a folder", "name another state_dir")
+    if is_read_only(place):
+        detail = f"{place} is on a file system that is mounted read-only"
+        return Finding("state_dir", Verdict.WARN, detail, "mount it writable, or name another state_dir")
     if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
         detail = f"{place} is not writable for this user"
         return Finding("state_dir", Verdict.WARN, detail, "run as the service's user, or name another state_dir")
