@@ -95,15 +95,8 @@ def _gitea(raw: Mapping[object, object], unsaid: Visibility) -> Listed:
         visibility = Visibility.INTERNAL
     flags = _flags(raw, {"archived": Flag.ARCHIVED, "empty": Flag.EMPTY, "fork": Flag.FORK, "mirror": Flag.MIRROR})
     flags |= _flags(raw, {"template": Flag.TEMPLATE})
-    return Listed(
-        id=_number(raw.get("id")),
-        full_name=_text(raw.get("full_name")),
-        clone_url=_text(raw.get("clone_url")),
-        default_branch=_text(raw.get("default_branch")) or None,
-        visibility=visibility,
-        flags=flags,
-        pushed_at=None if Flag.MIRROR in flags else _text(raw.get("updated_at")) or None,
-    )
+    pushed_at = "" if Flag.MIRROR in flags else _text(raw.get("updated_at"))
+    return _made(raw, "full_name", "clone_url", visibility, flags, pushed_at)
 
 
 def _github(raw: Mapping[object, object], unsaid: Visibility) -> Listed:
@@ -116,15 +109,7 @@ def _github(raw: Mapping[object, object], unsaid: Visibility) -> Listed:
     flags = _flags(raw, {"archived": Flag.ARCHIVED, "fork": Flag.FORK, "is_template": Flag.TEMPLATE})
     if _text(raw.get("mirror_url")):
         flags |= {Flag.MIRROR}
-    return Listed(
-        id=_number(raw.get("id")),
-        full_name=_text(raw.get("full_name")),
-        clone_url=_text(raw.get("clone_url")),
-        default_branch=_text(raw.get("default_branch")) or None,
-        visibility=visibility,
-        flags=flags,
-        pushed_at=_text(raw.get("pushed_at")) or None,
-    )
+    return _made(raw, "full_name", "clone_url", visibility, flags, _text(raw.get("pushed_at")))
 
 
 def _gitlab(raw: Mapping[object, object], unsaid: Visibility) -> Listed:
@@ -138,13 +123,26 @@ def _gitlab(raw: Mapping[object, object], unsaid: Visibility) -> Listed:
         flags |= {Flag.EMPTY}
     if isinstance(raw.get("forked_from_project"), Mapping):
         flags |= {Flag.FORK}
+    return _made(raw, "path_with_namespace", "http_url_to_repo", visibility, flags)
+
+
+def _made(
+    raw: Mapping[object, object],
+    full_name: str,
+    clone_url: str,
+    visibility: Visibility,
+    flags: frozenset[Flag],
+    pushed_at: str = "",
+) -> Listed:
+    """`full_name` and `clone_url` are the fields that have them."""
     return Listed(
         id=_number(raw.get("id")),
-        full_name=_text(raw.get("path_with_namespace")),
-        clone_url=_text(raw.get("http_url_to_repo")),
+        full_name=_text(raw.get(full_name)),
+        clone_url=_text(raw.get(clone_url)),
         default_branch=_text(raw.get("default_branch")) or None,
         visibility=visibility,
         flags=flags,
+        pushed_at=pushed_at or None,
     )
 
 

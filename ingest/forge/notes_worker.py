@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import astuple, dataclass, field, replace
 
-from msgspec import structs
-
 from index.model import Corpus, Cursor, SourceId
 from index.store import file_states
-from ingest.forge.documents import Rules, Skipped, document, id_of
+from ingest.forge.documents import Rules, id_of
+from ingest.forge.filing import Filing
 from ingest.forge.note_files import NoteState
 from ingest.forge.notes import NoteChanges, NotesFolder
-from ingest.forge.validation import Validation, stop
+from ingest.forge.validation import Validation
 from ingest.report import Outcome, SourceReport
 from ingest.writing import Batch, Writer
 
@@ -61,29 +60,12 @@ class NotesWorker:
     async def _write(self, batch: Batch, changes: NoteChanges, skipped: Counter[str]) -> dict[str, NoteState]:
         """Put what changed; returns the state of each file as it was read."""
         states: dict[str, NoteState] = {}
-        violations: list[str] = []
+        filing = Filing(batch, self.source, Corpus.NOTES, self.scrub, self.rules, self.validation, skipped)
         async with aclosing(self.folder.read(changes.put)) as notes:
             async for note, data in notes:
-                violations += self.validation.violations(note.path, data, self.scrub)
-                if violations:  # nothing of this will stay; the others are read to be told as well
-                    continue
-                made = document(
-                    source=self.source,
-                    corpus=Corpus.NOTES,
-                    path=note.path,
-                    revision=note.digest,
-                    data=data,
-                    scrub=self.scrub,
-                    rules=self.rules,
-                )
-                if isinstance(made, Skipped):
-                    skipped[made.reason] += 1
-                    await batch.remove([id_of(self.source, note.path, self.scrub)])
-                else:
-                    await batch.put(structs.replace(made, first_ms=note.modified_ms, last_ms=note.modified_ms))
+                await filing.put(note.path, note.digest, data, changed_ms=note.modified_ms)
                 states[note.path] = note.state
-        if violations:
-            raise stop(f"notes {self.folder.settings.name}", violations)
+        filing.end(f"notes {self.folder.settings.name}")
         return states
 
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 
 from index.errors import ForgeError
 from index.model import Corpus, Cursor, DocumentId, SourceId
-from ingest.forge.documents import Rules, Skipped, document, id_of
+from ingest.forge.documents import Rules, id_of
+from ingest.forge.filing import Filing
 from ingest.forge.position import rules_of, with_rules
 from ingest.forge.repository import Changes, Repository, Unchanged
-from ingest.forge.validation import Validation, stop
+from ingest.forge.validation import Validation
 from ingest.report import Outcome, SourceReport
 from ingest.writing import Batch, Writer
 
@@ -76,26 +77,10 @@ class RepoWorker:
         return [held for held in await batch.document_ids(self.source) if held not in kept]
 
     async def _write(self, batch: Batch, changes: Changes, skipped: Counter[str]) -> None:
-        violations: list[str] = []
+        filing = Filing(
+            batch, self.source, Corpus.FORGE, self.scrub, self.rules, self.validation, skipped, self.identity
+        )
         async with aclosing(self.repository.read(changes.put)) as files:
             async for entry, data in files:
-                violations += self.validation.violations(entry.path, data, self.scrub)
-                if violations:  # nothing of this will stay; the others are read to be told as well
-                    continue
-                made = document(
-                    source=self.source,
-                    corpus=Corpus.FORGE,
-                    path=entry.path,
-                    revision=entry.blob,
-                    data=data,
-                    scrub=self.scrub,
-                    rules=self.rules,
-                    identity=self.identity,
-                )
-                if isinstance(made, Skipped):
-                    skipped[made.reason] += 1
-                    await batch.remove([id_of(self.identity or self.source, entry.path, self.scrub)])
-                else:
-                    await batch.put(made)
-        if violations:
-            raise stop(self.repository.about, violations)
+                await filing.put(entry.path, entry.blob, data)
+        filing.end(self.repository.about)
