@@ -22,20 +22,22 @@ ROUNDS: Final = 8
 """What one round uncovers for the next is nested; hostile nesting ends here, honest text needs one round and a look."""
 
 LONGEST_REREAD: Final = 512
-KINDS: Final = {slot: slot.name.lower() for slot in Slot}
+KINDS: Final = {slot: slot.name.lower().rpartition("_")[2] for slot in Slot}
 CONTINUED: Final = re.compile(
     r"""["'`][ \t]*+(?:[+.&][ \t]*+\\?(?:\r?\n[ \t]*+)?|\\?\r?\n[ \t]*+[+.&]?[ \t]*+)["'`]"""
     r"""(?P<s>[A-Za-z0-9_\-+/=.~]{8,}+)(?=["'`])"""
-    r"""|\\\r?\n[ \t]*+["']?(?P<t>[A-Za-z0-9_\-+/=.~]{8,}+)"""
+    r"""|(?:[\u200b-\u200d\u2060\ufeff]++|\\\r?\n[ \t]*+)["']?(?P<t>[A-Za-z0-9_\-+/=.~]{8,}+)"""
 )
-CONTINUING: Final = ("'", '"', "`", "\\")
+CONTINUING: Final = ("'", '"', "`", "\\", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff")
 HOLE: Final = "\0"
 HIDDEN: Final = re.compile("<\0+>")
 MARKED: Final = "<" + HOLE
 BEGIN: Final = "-----BEGIN "
 FAR_SIGHTED: Final = ("phrase", "mnemonic")
 """After these a value is looked for in the rest of the line, not only where the next one begins."""
-VALUE_NEXT: Final = re.compile(r"(?:[\s\"'`=:>\\,(|]|&quot;|(?:Bearer|Basic|value)(?=[\s=])){1,12}")
+VALUE_NEXT: Final = re.compile(
+    r"(?:[\s\"'`=:>\\,(|\u200b-\u200d\u2060\ufeff]|&quot;|(?:Bearer|Basic|value)(?=[\s=])){1,12}"
+)
 VALUE_GOES_ON: Final = re.compile(r"[^\s\"'`<>&,;)\]}\\|]")
 ANOTHER: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|[A-Za-z]-[A-Za-z]")
 """Without one of these after it, what a sentence told is all that it tells."""

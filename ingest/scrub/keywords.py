@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from ingest.scrub.names import Slot, is_bare, slot_of
+from ingest.scrub.names import Slot, is_bare, known_slot, slot_of
 from ingest.scrub.words import GLUED_STEMS, STEM_WORDS, STEMS
 
 LONGEST_NAME: Final = 64
@@ -70,7 +70,7 @@ def key_names(text: str, low: str, stems: list[tuple[int, str]]) -> list[KeyName
         )
         slot = slot_of(name) if is_option else slot_here(name, text, start)
         if slot is None and is_bare(name) and (after := AFTER.match(text, end)):
-            slot, end = slot_of(f"{after['word']} {name}"), after.end()
+            slot, end = known_slot(f"{after['word']} {name}"), after.end()
         if slot is not None:
             names.append(KeyName(name, start, end, slot, is_option))
     return names
@@ -130,6 +130,8 @@ def slot_here(name: str, text: str, start: int) -> Slot | None:
     if not qualifiers:
         return slot
     full = slot_of(f"{qualifiers} {name}")
+    if full is Slot.UNKNOWN_KEY:  # in sentences there are many that are none: "the hash key", "a row key"
+        return slot
     return full if slot is None or full is None else min(slot, full)
 
 

@@ -19,6 +19,7 @@ from ingest.scrub.vocabulary import (
     PASSWORDS,
     PUBLIC,
     PUBLIC_ENDS,
+    SECRET_AFTER,
     SECRETS,
     TOKENS,
     TRAILING,
@@ -33,10 +34,17 @@ class Slot(IntEnum):
     SECRET = 2  # drawn, sometimes chosen
     TOKEN = 3  # drawn
     KEY = 4  # drawn, and many keys are public
+    UNKNOWN_KEY = 5  # drawn beyond doubt: a key of something that we do not know
 
 
-EXACT: Final = dict.fromkeys(("validationKey", "decryptionKey", "validation_key", "decryption_key"), Slot.KEY)
-"""What checks or opens with these also signs and closes."""
+EXACT: Final = {
+    **dict.fromkeys(("validationKey", "decryptionKey", "validation_key", "decryption_key"), Slot.KEY),
+    **dict.fromkeys(("sshpass", "PVEAPIToken"), None),
+}
+"""What checks or opens with the first also signs and closes; the last are a program, and a scheme whose tokens have a
+rule of their own."""
+ENDS: Final = {("api", "hash"): Slot.KEY, ("erlang", "cookie"): Slot.SECRET}
+"""Names of two words, of which neither is a key word: of Telegram's clients, of clusters of RabbitMQ."""
 PART: Final = re.compile(r"[A-Z]+(?![a-zà-ž])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+|\d+")
 
 
@@ -57,6 +65,8 @@ def slot_of(name: str) -> Slot | None:
         parts.pop()
     if not parts:
         return None
+    if tuple(parts[-2:]) in ENDS:
+        return ENDS[parts[-2], parts[-1]]
     for at in range(len(parts) - 1, -1, -1):
         word = parts[at]
         slot = word_slot(word)
@@ -65,6 +75,12 @@ def slot_of(name: str) -> Slot | None:
         before, after = parts[:at], [part for part in parts[at + 1 :] if not part.isdigit()]
         return judge_name(slot, word, before, after)
     return None
+
+
+def known_slot(name: str) -> Slot | None:
+    """The same, without keys that only their values may prove."""
+    slot = slot_of(name)
+    return None if slot is Slot.UNKNOWN_KEY else slot
 
 
 @lru_cache(maxsize=4096)
@@ -90,16 +106,18 @@ def judge_name(slot: Slot, word: str, before: list[str], after: list[str]) -> Sl
     if len(after) > 3 or any(part in PUBLIC_ENDS for part in after):
         return None
     if before and any(part in PUBLIC for part in before[-3:]) and not ("no" in before and slot is Slot.PASSWORD):
-        if slot is Slot.PASSWORD and before[-1] in PASSWORD_AFTER:
-            return slot
-        return None
+        is_kept = before[-1] in (PASSWORD_AFTER if slot is Slot.PASSWORD else SECRET_AFTER)
+        return slot if is_kept and slot in (Slot.PASSWORD, Slot.SECRET) else None
     if slot is Slot.KEY and word in KEYS:
         near = [part for part in before[-3:] if part not in FILLERS] + [part for part in after if part not in FILLERS]
-        if any(part in WIRELESS for part in near):
+        if any(part in WIRELESS for part in near) or {"pre", "shared"} <= set(near):
             return Slot.PASSWORD
         if any(part in KEY_QUALIFIERS or word_slot(part) in (Slot.SECRET, Slot.PASSWORD) for part in near):
             return Slot.SECRET if "secret" in near or "private" in near else Slot.KEY
-        return Slot.PASSWORD if word in CLAVE else None
+        if word in CLAVE:
+            return Slot.PASSWORD
+        is_named = word == "key" and near and not after and len(before) <= 4 and "consumer" not in near
+        return Slot.UNKNOWN_KEY if is_named else None
     if slot is Slot.KEY and word.startswith(("secret", "priv")):
         return Slot.SECRET
     if (word in ("pass", "pw") and after) or (word == "signingkey" and before[-1:] == ["user"]):  # git's is an id

@@ -28,7 +28,7 @@ SIGN_REFERENCE: Final = re.compile(
     | [<\[(](?:your|my|the|some|insert|enter|put|paste|add|replace|set)[ _\-] | [<\[(].*[>\])]$ | <(?!\S*[0-9]\S*$) | &lt;
     | \.{0,2}/(?:[A-Za-z.~_-][\w.~@-]{0,40}/){1,12} | \.{1,2}/ | ~/ | ~$
     | /(?:run|etc|var|home|usr|opt|root|dev|tmp|mnt|srv|proc|secrets?)\b
-    | \\\$ | \\[A-Za-z(\[{]*$ | \[A-Za-z | \[\^ | \\[wdsSWD]
+    | \.\* | \^[\[(\\] | @[A-Za-z_.]+$ | ~[A-Za-z_.]+$ | (?:\\x[0-9A-Fa-f]{2})+$ | \\\$ | \\[A-Za-z(\[{]*$ | \[A-Za-z | \[\^ | \\[wdsSWD]
     """,
     re.X,
 )

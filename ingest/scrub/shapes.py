@@ -9,6 +9,8 @@ UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
 HEX: Final = re.compile(r"(?:0x)?[0-9a-f]+", re.I)
 CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 UNSPEAKABLE: Final = re.compile(r"^[^aeiouy]+$|[^aeiouy]{5}", re.I)
+SPOKEN: Final = re.compile(r"[A-Z]?[a-z]{4,}")
+CLUSTER: Final = re.compile(r"[^aeiouy]{4}|^[^aeiouy]+$", re.I)
 LETTERS: Final = re.compile(r"[^\W\d_]+")
 DIGITS: Final = re.compile("[0-9]").findall
 INNER_SIGNS: Final = frozenset("!@#$%^&*+=?~")
@@ -40,12 +42,30 @@ def entropy(text: str) -> float:
 
 def is_wordy(text: str) -> bool:
     """Made of words: CamelCase, snake_case or kebab-case with parts as long as words have, which can be spoken."""
+    if text.lower() != text != text.upper() and spoken(text) >= 0.7 * len(text):
+        return True
     parts = CAMEL.findall(text)
     letters = sum(map(len, parts))
     if not parts or letters < 0.7 * len(text) or letters / len(parts) < 4.2:
         return False
     mute = sum(len(part) > 2 and bool(UNSPEAKABLE.search(part)) for part in parts)
     return mute < 0.3 * len(parts)
+
+
+def spoken(text: str) -> int:
+    """How many characters belong to words of five letters or more: chance joins few, in names of functions most do."""
+    return sum(len(part) for part in SPOKEN.findall(text) if len(part) > 4 and not CLUSTER.search(part))
+
+
+def is_slug(text: str) -> bool:
+    """Words with a number, as ids of things have: `step2-login-page`, `room-42-projector`."""
+    if "-" not in text and "_" not in text and "." not in text and "/" not in text:
+        return False
+    parts = re.split(r"[-_./:]", text)
+    wordy = sum(part.isalpha() and (part.islower() or part.isupper() or part.istitle()) for part in parts)
+    if text.isupper() and len({len(part) for part in parts}) == 1 and len(parts) > 3:
+        return False  # as licences and recovery keys are printed
+    return len(parts) >= 3 and wordy >= 0.6 * len(parts) and entropy(text) < 4.3 and max(map(len, parts)) < 16
 
 
 def is_random(text: str, least: int = 16) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 
 from ingest.scrub.names import Slot, slot_of
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.shapes import UUID, entropy, is_random, is_technical, is_wordy, looks_chosen
+from ingest.scrub.shapes import UUID, is_random, is_slug, is_technical, is_wordy, looks_chosen
 
 LONGEST: Final = 256
 """A longer value is judged by its beginning, and taken whole."""
@@ -30,8 +30,8 @@ BARE: Final = re.compile(r"[^\s\"`<>‹›„“”«»「」\x00-\x08]{1,256}")
 CUT_AT: Final = re.compile(r"[\\&'\",;)\]}|%。、，；）】]")
 BARE_CUT: Final = re.compile(
     r"""
-      \\{1,2}[nrt"'] | \\\\$ | &(?:quot|lt|gt|amp|apos|nbsp|\#\d{1,5}); | &(?=[A-Za-z_][\w.\-]{0,40}=) | ['"]  | [,;](?=[A-Za-z_][\w.\- ]{0,40}[=:]) | [,;)\]}]+$ | \)[,;.)\]}]*$
-    | ;(?=\S) | ,$ | \|$ | %(?:22|27|20|0[AaDd]) | [。、，；）】]
+      \\{1,2}[nrt"'] | \\\\$ | &(?:quot|lt|gt|amp|apos|nbsp|\#\d{1,5}|\#x[0-9A-Fa-f]{1,4}); | &(?=[A-Za-z_][\w.\-]{0,40}=) | ['"]  | [,;](?=[A-Za-z_][\w.\- ]{0,40}[=:]) | [,;)\]}]+$ | \)[,;.)\]}]*$
+    | ;(?=\S) | ,$ | \|$ | %(?:22|27|20|0[AaDd]) | %26(?=[A-Za-z_][\w.\-]{0,40}%3[dD]) | [。、，；）】]
     """,
     re.X,
 )
@@ -59,7 +59,7 @@ class Value:
         return self.source[self.close : self.close + 1]
 
 
-LAST: Final = re.compile(r"[ \t\"'`*_)\]};,.!|\\-]{0,8}(?:$|[\r\n]|\\n|//|#|/\*|-->|<|\s+(?:#|//|--))")
+LAST: Final = re.compile(r"[ \t\"'`*_)\]};,.!|\\-]{0,8}(?:$|[\r\n]|\\n|//|#|/\*|-->|<|\s+(?:#|//|--(?![a-z])))")
 
 
 def read_value(text: str, at: int) -> Value | None:
@@ -169,21 +169,30 @@ FUNCTION_WORDS: Final = frozenset(
 )
 HASHED: Final = re.compile(
     r"\$(?:1|2[abxy]?|5|6|7|y|gy|apr1|argon2\w{0,2}|pbkdf2[\w\-]{0,12}|scrypt|bcrypt[\w\-]{0,8}|S|P|H|md5)\$|\{(?:S?SHA\d{0,3}|S?MD5|CRYPT|PBKDF2[\w\-]{0,10}|ARGON2|cipher|bcrypt)\}|"
-    r"(?:sha\d{1,3}|md5|h1|blake\w{1,3})[:\-]|pbkdf2[_:]|scrypt:|argon2|bcrypt[_$]|ENC[\[(]|!vault|\$ANSIBLE_VAULT|enc:|SCRAM-SHA|AQICAH|vault:v\d",
+    r"(?:sha\d{1,3}|md5|h1|blake\w{1,3})[:\-]|md5[0-9a-f]{32}$|pbkdf2[_:]|scrypt:|argon2|bcrypt[_$]|ENC[\[(]|!vault|\$ANSIBLE_VAULT|enc:|SCRAM-SHA|AQICAH|vault:v\d",
     re.I,
 )
 CRYPTED: Final = re.compile(r"(?:^|:)\$(?:1|2[abxy]|5|6|7|y|apr1|argon2\w{0,2})\$")
 HASH_HEADS: Final = frozenset("${sSmMhHbBpPaAeEvV!")
-PUBLIC_HEADS: Final = frozenset("sSeanxyzpAM$!@#mt")
+PUBLIC_HEADS: Final = frozenset("PsSeanxyzpAM$!@#mt")
 PUBLIC_VALUE: Final = re.compile(
-    r"(?:AWS4-HMAC-SHA256$|ssh-(?:rsa|ed25519|dss)|ecdsa-|sk-ssh-|age1|npub1|xpub|ypub|zpub|pk_(?:live|test)_|pk\.eyJ|AAAAB3Nza|AAAAC3Nza|AAAAE2Vj|MIGf|MIIBIjAN|MFkwEwYH|MCowBQYDK2V|\$[A-Za-z0-9_\-]{43}$|"
+    r"(?:AWS4-HMAC-SHA256$|A[KS]IA[A-Z0-9]{16}/\d{8}/|PVEAPIToken=|ssh-(?:rsa|ed25519|dss)|ecdsa-|sk-ssh-|age1|npub1|xpub|ypub|zpub|pk_(?:live|test)_|pk\.eyJ|AAAAB3Nza|AAAAC3Nza|AAAAE2Vj|MIGf|MIIBIjAN|MFkwEwYH|MCowBQYDK2V|\$[A-Za-z0-9_\-]{43}$|"
     r"[!@#][A-Za-z0-9._=/\-]{1,60}:[a-z0-9.\-]{3,80}$|mxc:|S-1-\d|Ag[AB][A-Za-z0-9+/]{100}|s\d{1,12}_\d|t\d{1,8}-\d{2,12}_)"
 )
 IDENTIFIER: Final = re.compile(r"[A-Za-z_]+\d?")
 VARIABLE: Final = re.compile(
     r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|_{0,2}[A-Z]{0,4}[a-z]+(?:[A-Z]{1,4}[a-z]+){0,6}\d?|_{0,2}[a-z]+\d?(?:_[a-z]+\d?){1,6}"
 )
+TYPE_NAME: Final = re.compile("(?:Private|Public|Secret)Key")
+NUMBER: Final = re.compile("0x[0-9a-fA-F]{1,16}")
+FINGERPRINT: Final = re.compile("[0-9A-F]{40}|(?:[0-9A-F]{4} ?){10}")
+"""Of a key of PGP, as changelogs name it. What is drawn in hex is in small letters."""
+ONE_PIECE: Final = re.compile(r"[A-Za-z0-9+/]{20,}={0,2}")
+DIGITS: Final = re.compile("[0-9]")
 NESTED: Final = re.compile(r"([A-Za-z_][\w.\-]{1,40}+)[=:]")
+SETTING: Final = ("set", "with", "update", "change", "new", "p", "secret", "heslo")
+"""How names begin that are given a password, not asked for one: `setPassword("…")`, `password("…")`."""
+ADDRESS: Final = re.compile(r"[A-Za-z][\w.+\-]*@[\w.\-]+")
 TOKENISH: Final = re.compile(r"[\w.+/=~\-:|!$%*^@#&?,]+")
 
 
@@ -219,8 +228,16 @@ def is_drawn(slot: Slot, value: Value, name: str, sign: str) -> bool:
     text = value.text
     if "://" in text or (VARIABLE.fullmatch(text) and slot_of(text.rstrip("0123456789")) is not None):
         return False  # a variable, named like what it holds
+    if TYPE_NAME.search(text) or (NUMBER.fullmatch(text) and not value.quoted):
+        return False
+    if "." in text and text.endswith(f".{name}"):
+        return False  # what a module hands on under the same name
+    if name.endswith(("signing key", "SigningKey", "signing_key", "key", "Key", "KEY")) and FINGERPRINT.fullmatch(text):
+        return False
     if not TOKENISH.fullmatch(text) or (len(text) < 32 and is_technical(text)):
         return False
+    if slot is Slot.UNKNOWN_KEY:
+        return is_key_beyond_doubt(text)
     if slot is Slot.SECRET:
         return is_random(text, 8) or looks_chosen(text, 8) or is_env_word(value, name, sign)
     if slot is Slot.TOKEN:
@@ -228,15 +245,15 @@ def is_drawn(slot: Slot, value: Value, name: str, sign: str) -> bool:
     return is_random(text, 16) and not is_slug(text) and ("/" not in text or not is_path(text))
 
 
-def is_slug(text: str) -> bool:
-    """Words with a number, as ids of things have: `step2-login-page`, `room-42-projector`."""
-    if "-" not in text and "_" not in text and "." not in text and "/" not in text:
-        return False
-    parts = re.split(r"[-_./:]", text)
-    wordy = sum(part.isalpha() and (part.islower() or part.isupper() or part.istitle()) for part in parts)
-    if text.isupper() and len({len(part) for part in parts}) == 1 and len(parts) > 3:
-        return False  # as licences and recovery keys are printed
-    return len(parts) >= 3 and wordy >= 0.6 * len(parts) and entropy(text) < 4.3 and max(map(len, parts)) < 16
+def is_key_beyond_doubt(text: str) -> bool:
+    """Base 64 of 20 or more characters in one piece, with both cases and digits; hex may be a digest."""
+    return (
+        bool(ONE_PIECE.fullmatch(text))
+        and text.lower() != text != text.upper()
+        and len(DIGITS.findall(text)) >= 2
+        and not is_wordy(text)
+        and is_random(text, 20)
+    )
 
 
 def is_path(text: str) -> bool:
@@ -294,8 +311,14 @@ def is_quoted_password(value: Value, name: str, sign: str) -> bool:
             and any(looks_chosen(word) for word in words)
             and not any(len(w) > 2 and w.isalpha() and w.islower() for w in words)
         )
+    if sign == "(" and not name.lower().startswith(SETTING):
+        return looks_chosen(text, 6)  # what somebody is asked for is no answer
     if sign in ",|":
-        return not IDENTIFIER.fullmatch(text) and (looks_chosen(text, 6) or is_random(text, 12))
+        return (
+            not ADDRESS.fullmatch(text)
+            and not IDENTIFIER.fullmatch(text)
+            and (looks_chosen(text, 6) or is_random(text, 12))
+        )
     if slot_of(text) is not None or is_technical(text) or not any(c.isalnum() for c in text):
         return False
     if sign in "=:":

@@ -7,8 +7,8 @@ from typing import Final
 
 PASSWORDS: Final = frozenset(
     """
-    password passwd passwrd passphrase passcode passwort passwörter kennwort losungswort heslo hesla contraseña contrasena contrasenya senha palavrapasse
-    motdepasse passe mdp heslá lösenordet adgangskoden kodeordet wachtwoorden парола khẩu المرور السر hasło haslo wachtwoord lösenord losenord adgangskode passord passordet kodeord salasana jelszó jelszo parolă
+    password passwd passwrd passphrase passcode passwort passworts passwörter kennwort kennworts losungswort heslo hesla heslem heslu hesle hesly heslom contraseña contrasena contrasenya senha palavrapasse
+    motdepasse passe mdp heslá lösenordet adgangskoden kodeordet wachtwoorden парола khẩu المرور السر hasło hasła hasłem haslo wachtwoord lösenord losenord adgangskode passord passordet kodeord salasana jelszó jelszo parolă
     parola parool şifre sifre lozinka geslo zaporka slaptažodis slaptazodis parole пароль пароля паролем гасло лозинка κωδικός
     κωδικος パスワード 暗証番号 密码 密碼 口令 비밀번호 암호 סיסמה pwd pw pass psk pswd passw passwort userpass pword passkey
     requirepass masterauth sandi sifra šifra fjalëkalimi pasahitza contrasinal pasvorto lykilorð focal rootpw bindpw rootpass
@@ -59,7 +59,7 @@ KEY_QUALIFIERS: Final = frozenset(
     sentry rollbar bugsnag honeybadger newrelic grafana honeycomb logdna loggly sumologic splunk pagerduty opsgenie statuspage okta auth0 clerk
     supabase planetscale mongodb atlas elastic elasticsearch meilisearch typesense pinecone weaviate qdrant cohere mistral groq replicate huggingface
     deepl deepseek perplexity xai gemini claude together fireworks openrouter elevenlabs stability assemblyai deepgram mapbox here tomtom
-    openweather openweathermap weather digitalocean linode vultr hetzner ovh scaleway fastly netlify vercel render flyio railway pulumi terraform hashicorp vault consul
+    maptiler rapidapi gotify ntfy pushover pickle ceph openweather openweathermap weather digitalocean linode vultr hetzner ovh scaleway fastly netlify vercel render flyio railway pulumi terraform hashicorp vault consul
     doppler infisical tailscale zerotier ngrok postmark sparkpost mailchimp mailjet brevo sendinblue vonage nexmo plivo messagebird zendesk intercom
     freshdesk hubspot salesforce jira atlassian confluence trello circleci travis buildkite codecov coveralls snyk sonar sonarqube nuget rubygems crates
     artifactory jfrog nexus docker dockerhub quay contentful sanity strapi ghost webflow wordpress recaptcha turnstile hcaptcha mastodon bunny backblaze b2 wasabi minio
@@ -75,13 +75,13 @@ PUBLIC: Final = frozenset(
     next prev previous page pagination continuation cancel cancellation sync cursor resume since design color colour has have is no
     use uses with without show hide toggle forgot forget change reset update check validate valid invalid require requires required
     compare encode decode hotkey shortcut keyboard arrow enter escape shift ctrl alt meta home ssl_certificate publishable pk anon site
-    lock request certificate cert   cnonce issue ticket csrf xsrf csrfmiddlewaretoken antiforgery
+    lock request websocket accessor certificate cert   cnonce issue ticket csrf xsrf csrfmiddlewaretoken antiforgery
     veřejný veřejného öffentlicher öffentlichen öffentliche pública publica publique pubblica publiczny открытый публичный primární cizí
     """.split()
 )
 PUBLIC_ENDS: Final = frozenset(
     """
-    id ids file files path paths dir url uri urls name names type types kind len length size count max min limit limits expiry expires expiration
+    id ids accessor file files path paths dir url uri urls name names type types kind len length size count max min limit limits expiry expires expiration
     expired ttl age hint policy policies prompt field fields label labels input reset regex pattern format class classes hasher hashers
     validator validators validation validate cmd command env ref refs endpoint issuer algorithm algo alg provider manager store placeholder
     strength rule rules required optional enabled disabled changed change incorrect correct invalid valid failed error errors mode prefix suffix header headers
@@ -108,3 +108,7 @@ PASSWORD_AFTER: Final = frozenset(
     "change reset update confirm use enter start group known home site ssh device object".split()
 )
 """Public before "key", but not before "password": `ssh_password`, `change password`."""
+SECRET_AFTER: Final = frozenset(
+    "identity site event group object sender message state csrf xsrf verification certificate".split()
+)
+"""Public before "key", but not before "secret": `identity_secret`."""

@@ -41,20 +41,23 @@ GLUED_STEMS: Final = (
     "heslo",
     "parol",
     "schluessel",
+    "api_hash",
+    "apihash",
+    "erlang_cookie",
 )
 """Stems that stand in longer names without a border: `userpassword`, `apikey`."""
 BORDERED_STEMS: Final = ("pw", "psk")
 """Looked for anywhere, since capitals may be their only border: `olcRootPW`."""
 STEM_WORDS: Final = frozenset(
     (
-        "pw pswd psk dbpw rootpw adminpw userpw bindpw hesla kennwort contrasena contrasenya clave senha mdp haslo wachtwoord losenord adgangskode adgangskoden kodeord kodeordet "
+        "pw pswd psk dbpw rootpw adminpw userpw bindpw hesla heslem heslu hesle hesly heslom kennwort contrasena contrasenya clave senha mdp haslo wachtwoord losenord adgangskode adgangskoden kodeord kodeordet "
         "salasana jelszo sifre sifra lozinka geslo sandi geheimnis segredo segreto secreto jeton bearer jwt pat hmac seed seeds totp otp sid phpsessid klic "
         "authorization chiave klucz chave llave sas zaporka hemmelighet sekret macaroon avain kulcs sleutel nyckel masterauth auth slaptazodis tajemstvi cle parool"
     ).split()
 )
 """Stems that ordinary words hold as well: only with a border on both sides."""
 WIDE_STEMS: Final = (
-    "contraseñ", "contraseñ", "hasło", "lösenord", "heslá", "jelszó", "şifre", "šifra", "пароль", "парол", "гасло", "лозинк", "κωδικ", "パスワード", "暗証番号",
+    "contraseñ", "contraseñ", "hasło", "hasła", "hasłem", "lösenord", "heslá", "jelszó", "şifre", "šifra", "пароль", "парол", "гасло", "лозинк", "κωδικ", "パスワード", "暗証番号",
     "密码", "密碼", "口令", "비밀번호", "암호", "סיסמ", "klíč", "schlüssel", "clé", "ключ", "キー", "密钥", "密鑰", "令牌", "토큰", "токен", "секрет", "トークン", "nøgle",
     "nøkkel", "žeton", "khẩu", "المرور", "السر",
 )  # fmt: skip

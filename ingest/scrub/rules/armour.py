@@ -17,7 +17,9 @@ from ingest.scrub.shapes import is_random
 
 GAP: Final = r"(?:\\{1,4}[nrt]|\r\n|\r|\n|&#1[03];|<br\s?/?>|%0[AaDd])"
 PREFIX: Final = r"(?:[ \t>|+#*/;:\-\"',.()]|&gt;|\\t){0,24}?"
-LEAD: Final = rf"(?:{GAP}[ \t>|+#*]{{0,12}}+(?={GAP}))*+(?:{GAP}|[ \t])*+"
+JOINED: Final = rf"(?:[\"'`][ \t]{{0,4}}[+.&,]?[ \t]{{0,4}}\\?(?={GAP}))?+"
+"""What ends a line of a string that goes on in the next one."""
+LEAD: Final = rf"{JOINED}(?:{GAP}[ \t>|+#*]{{0,12}}+(?={GAP}))*+(?:{GAP}|[ \t])*+"
 BODY_LINE: Final = re.compile(
     rf"{LEAD}{PREFIX}(?P<b>[A-Za-z0-9+/=_\-]{{4,}}+)[ \t\"'+\\,|]*?(?=$|{GAP}|[ \t\"'+,`<)\]}}…\\;&|.])"
 )
@@ -65,7 +67,16 @@ def is_body(piece: str, is_inside: bool) -> bool:
     return bool(NO_WORD.search(piece)) and piece != piece.upper()
 
 
+ENCODED: Final = re.compile(
+    r"-{0,5}(?:%0[AaDd]|%20|\+)*+(?P<s>(?:[A-Za-z0-9+/=_]|%(?:2[BbFf]|3[Dd]|0[AaDd]|20)|-(?!----))++)"
+)
+"""A body in an address."""
+
+
 def block(match: re.Match[str], text: str) -> Spans:
+    if match["word"][-1] != " ":
+        encoded = ENCODED.match(text, match.end())
+        return (encoded.span("s"),) if encoded and is_random(encoded["s"], ENOUGH) else NOTHING
     body = body_after(text, match.end())
     if not body:
         return NOTHING
@@ -142,7 +153,7 @@ def drawn_key(match: re.Match[str], text: str) -> Spans:
 
 
 PRIVATE: Final = (
-    r"(?:--|- )(?P<word>BEGIN )(?:(?:[A-Z0-9]{1,12} ){0,3}(?:PRIVATE KEY|SECRET KEY)(?: BLOCK)?-{0,5}"
+    r"(?:--|- )(?P<word>BEGIN(?: |%20|\+))(?:(?:[A-Z0-9]{1,12}(?: |%20|\+)){0,3}(?:PRIVATE|SECRET)(?: |%20|\+)KEY(?: BLOCK)?-{0,5}"
     r"|(?:MEGOLM SESSION DATA|OpenVPN (?:Static key V1|tls-crypt-v2 (?:client|server) key)|OPENVPN STATIC KEY V1|SSH2 ENCRYPTED PRIVATE KEY|SSH2 PRIVATE KEY)(?: ?-{0,5})?)"
 )
 
@@ -152,7 +163,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="private-key",
         why="PEM, OpenSSH, PGP, OpenVPN and megolm exports. The END line is not waited for: people cut keys off.",
         pattern=re.compile(PRIVATE),
-        gate=gate("", "--begin ", "- begin "),
+        gate=gate("--begin%20 --begin+", "--begin ", "- begin "),
         finds=(
             "-----BEGIN RSA PRIVATE KEY-----\n⟦{body:8}⟧\n-----END RSA PRIVATE KEY-----",
             "> -----BEGIN PGP PRIVATE KEY BLOCK-----\n> Version: GnuPG v2\n> \n> ⟦{body:6,\n> }⟧\n> -----END PGP PRIVATE KEY BLOCK-----\n\nwhy?",
@@ -161,6 +172,8 @@ RULES: Final[tuple[Rule, ...]] = (
             "+-----BEGIN EC PRIVATE KEY-----\n+⟦{body:3,\n+}⟧\n+-----END EC PRIVATE KEY-----",
             "-----BEGIN OpenVPN Static key V1-----\n⟦{hex:32}\n{hex:32}\n{hex:32}⟧\n-----END OpenVPN Static key V1-----",
             "-----BEGIN MEGOLM SESSION DATA-----\n⟦{body:3}⟧\n-----END MEGOLM SESSION DATA-----",
+            '"-----BEGIN PRIVATE KEY-----" +\n"⟦{b64:64}" +\n"{b64:64}" +\n"{b64:40}==⟧" +\n"-----END PRIVATE KEY-----"',
+            "key=-----BEGIN%20PRIVATE%20KEY-----%0A⟦{alnum:64}%0A{alnum:64}%3D%3D%0A⟧-----END%20PRIVATE%20KEY-----%0A",
         ),
         leaves=(
             "-----BEGIN RSA PRIVATE KEY-----\n<your key here>\n-----END RSA PRIVATE KEY-----",

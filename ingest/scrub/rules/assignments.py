@@ -21,25 +21,26 @@ SIGN: Final = re.compile(
     (?:[ ]?[#№]?\d{{1,3}}(?=[ \t]{{0,3}}[:=|]))?(?P<close>{CLOSERS})[ \t\u00a0]{{0,40}}+
     (?:
       (?P<annotated>:[ \t]{{0,4}}(?:[a-z_][\w.]{{0,24}}+(?:\[[\w., |]{{0,30}}\]|<[\w., ]{{0,30}}>)?(?:[ ]?\|[ ]?\w{{1,12}}){{0,2}}|&'?\w{{0,8}}[ ]?str)(?:[ \t]{{1,4}}=(?![=>~])|=(?=["'`])))
-    | (?P<equal>(?::=|\?=|\+=|<-|=>|==>|-?->|=(?![=>~])|[→⇒⟶＝])(?:[ \t]{{0,4}}\\?\r?\n)?)
+    | (?P<equal>(?::=|\?=|\+=|<-|=>|==>|-?->|=(?![=>~])|%3d|[→⇒⟶＝])(?:[ \t]{{0,4}}\\?\r?\n)?)
+    | (?P<below>:[ \t]{{0,4}}\r?\n[ \t>+]{{1,24}}value:[ \t]{{1,8}})
     | (?P<colon>(?:::?|：)(?![:/]{{2}})(?:\*{{1,2}}(?=\s)|</(?:b|strong|em|i|td|th|label|span|dt|p|code)>|=)?(?P<down>[ \t]{{0,8}}(?:[|>][-+]?)?[ \t]{{0,8}}(?:\r?\n|\\n)[ \t>+]{{1,24}}+(?![-\w.]{{1,40}}[:=]))?)
     | (?P<value>(?:value|content|data-value|default|val)[ \t]{{0,3}}=[ \t]{{0,3}}(?=["'&]))
     | (?P<element>/?(?:>|&gt;)[ \t]{{0,4}}(?:\r?\n[ \t]{{0,24}})?(?:<(?:string|value|td|code|dd|span|b|strong|pre|kbd|tt|input[^>]{{0,80}}value=)[^<>]{{0,40}}>?[ \t]{{0,4}}){{0,2}}(?=\S))
     | (?P<string>(?:\r?\n[ \t>+]{{0,24}})?<(?:string|value|td|dd|code)>)
-    | (?P<comma>,[ \t]{{0,8}}(?:\r?\n[ \t]{{0,24}})?(?=["'`&\\rbu@]))
     | (?P<env>,?(?:[ \t]{{0,4}}\r?\n[>+]?)?[ \t,]{{0,24}}\\{{0,2}}["']?(?:value|val|content|default)\\{{0,2}}["']?[ \t]{{0,3}}[:=]{{1,2}}[ \t]{{0,8}})
+    | (?P<comma>,[ \t]{{0,8}}(?:\r?\n[ \t]{{0,24}})?(?=["'`&\\@]|[rbu]["']))
     | (?P<block>\{{[ \t]{{0,4}}\r?\n(?:[^\n}}]{{0,120}}\n){{0,4}}?[ \t]{{0,16}}(?:default|value)[ \t]{{0,8}}=[ \t]{{0,4}})
     | (?P<pipe>\|(?!\|)[ \t]{{0,40}})
     | (?P<paren>[(\[]\s{{0,2}}(?![(\[]))
     | (?P<dash>[-–—][ \t]{{1,4}})
     | (?P<blank>(?<=[ \t\u00a0]))
     )
-    [ \t\u00a0]{{0,40}}+
+    [ \t\u00a0\u200b-\u200d\u2060\ufeff]{{0,40}}+
     """,
     re.X,
 )
 SIGNS: Final = {
-    "annotated": "=", "equal": "=", "colon": ":", "value": "=", "element": "=", "string": "=", "comma": ",", "env": ":", "block": "=", "pipe": "|", "paren": "(", "dash": "-",
+    "annotated": "=", "equal": "=", "colon": ":", "value": "=", "element": "=", "string": "=", "comma": ",", "env": ":", "below": ":", "block": "=", "pipe": "|", "paren": "(", "dash": "-",
     "blank": " ",
 }  # fmt: skip
 ODD_VALUE: Final = re.compile(r"=(?=[=~>][^\s=~>/])")
@@ -50,7 +51,7 @@ PLAIN_TYPE: Final = re.compile(r"[ ](?:[057][ ](?=\S))?")
 PROSE_NEXT: Final = re.compile(r"[ ](?=[^\W\d_]|[057][ ])(?!value|val|content|default)")
 SETTERS: Final = re.compile(
     r"(?:^|[\s\"'`;&|(+>])(?:env|arg|setx(?:\.exe)?|set -[a-z]{1,3}|set|(?:config|conf|secret|secrets|variable|env|vars?|configure) (?:set|add|create|put)(?: --?[\w-]{1,20}){0,2}|git config(?: --\w{1,8})?|setenv|defaults write [\w.]{1,60}|"
-    r"enable|username \S{1,60}(?: privilege \d{1,2})?|neighbor \S{1,60}|password|login \S{1,80}|user \S{1,60}|account|connect \S{1,40}|psk|iw\w+)[ \t]+[\"']?$",
+    r"enable|username \S{1,60}(?: privilege \d{1,2})?|chap|pap|sent-username \S{1,60}|neighbor \S{1,60}|password|login \S{1,80}|user \S{1,60}|account|connect \S{1,40}|psk|iw\w+)[ \t]+[\"']?$",
     re.I,
 )
 SETS: Final = re.compile(
@@ -76,9 +77,13 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
         return NOTHING  # a parameter of an address, which has other borders
     if text[end : end + 1] == "=" and is_name_at(text, end + 1):
         return NOTHING  # the inner name is judged on its own
+    if text.endswith("://", 0, start):
+        return NOTHING  # the user of an address, whose password has other borders
     if start and text[start - 1] == ":" and ARN.search(text, max(0, start - 120), start):
         return NOTHING
     if PROSE_NEXT.match(text, end):
+        if text.endswith("/", 0, start) and (pair := pair_value(start, end + 1, text, low)):
+            return pair
         value = read_value(text, PLAIN_TYPE.match(text, end).end())  # type: ignore[union-attr]  # a blank is there
         return blank_separated(key, value, text) if value else NOTHING
     if name.isupper() and (odd := ODD_VALUE.match(text, end)):
@@ -95,8 +100,10 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
         return NOTHING  # it goes into a program
     if sign == "=" and sign_match["element"] and not text.endswith(("<", "&lt;", ">", ":", '"', "'"), 0, start):
         return NOTHING
-    if is_name_at(text, sign_match.end()):
+    if is_name_at(text, sign_match.end()) or (sign_match["element"] and text[sign_match.end()] in "@])`"):
         return NOTHING
+    if start and text[start - 1] in "/ " and (pair := pair_value(start, sign_match.end(), text, low)):
+        return pair
     value = read_value(text, sign_match.end())
     if value is None:
         return NOTHING
@@ -121,6 +128,21 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
     if is_credential(slot, value, name=name, sign=sign):
         return (whole(value, text, slot),)
     return fallback(key, value, text) if sign == "=" and not value.quoted else NOTHING
+
+
+LOGIN_SLASH: Final = re.compile(
+    r"(?<![a-z])(?:user(?:name)?|login|name|jméno|uživatel|benutzer(?:name)?|nutzer|usuario|utilisateur|логин)[ ]?/[ ]?$"
+)
+PAIR: Final = re.compile(r"(?P<user>[\w.@+\-]{1,40})[ ]?[/:|][ ]?(?=\S{4})")
+
+
+def pair_value(start: int, at: int, text: str, low: str) -> Spans:
+    """`Username/Password: admin/X`: two values behind two names."""
+    if not LOGIN_SLASH.search(low, max(0, start - 16), start) or not (pair := PAIR.match(text, at)):
+        return NOTHING
+    value = read_value(text, pair.end())
+    good = value and looks_chosen(value.text, 5) and is_credential(Slot.PASSWORD, value, name="", sign="is")
+    return (whole(value, text, Slot.PASSWORD),) if value and good else NOTHING
 
 
 def fallback(key: KeyName, value: Value, text: str) -> Spans:

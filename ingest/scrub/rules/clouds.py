@@ -53,6 +53,33 @@ def azure_key(match: re.Match[str], text: str) -> Spans | None:
     return ((match.start() - length, match.end()),) if length in AZURE_HEAD else None
 
 
+BOOTSTRAP_HEAD: Final = re.compile(r"(?<![\w./\-@:])[a-z0-9]{6}$")
+BOOTSTRAP_CONTEXT: Final = re.compile(
+    r"kubeadm|bootstrap[ _\-]?(?:token|auth)|authentication,signing|bootstrappers", re.I
+)
+OPTION_BEFORE: Final = re.compile(r"--token[= \t][\"' \t]{0,4}$")
+FEWEST_DIGITS: Final = 2
+UNSPOKEN: Final = re.compile("[^aeiouy0-9.]{4}")
+
+
+def bootstrap_token(match: re.Match[str], text: str) -> Spans | None:
+    """After the option whatever it looks like; with a word of Kubernetes in reach if it has digits."""
+    at = match.start()
+    head = BOOTSTRAP_HEAD.search(text, max(0, at - 7), at)
+    if not head:
+        return None
+    value = head[0] + match[0]
+    is_option = OPTION_BEFORE.search(text, max(0, head.start() - 16), head.start())
+    is_drawn = sum(map(str.isdigit, value)) >= FEWEST_DIGITS or UNSPOKEN.search(value)
+    is_named = is_drawn and BOOTSTRAP_CONTEXT.search(text, max(0, at - FAR_CONTEXT), at + FAR_CONTEXT)
+    if not (is_option or is_named) or is_placeholder(value, quoted=True):
+        return NOTHING
+    return ((head.start(), match.end()),)
+
+
+FAR_CONTEXT: Final = 400
+
+
 def terraform_token(match: re.Match[str], text: str) -> Spans:
     head = TERRAFORM_HEAD.search(text, max(0, match.start() - 24), match.start())
     tail = drawn()(match, text) if head else NOTHING
@@ -230,18 +257,46 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         name="kubeadm-token",
         kind="cluster-token",
-        why="Bootstrap tokens of Kubernetes: six and sixteen characters after an option.",
-        pattern=re.compile(
-            r"--token(?:=|[ \t]{1,4})[\"']?(?P<s>[a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9]|\.[A-Za-z0-9])"
-        ),
-        gate=gate("", "--token ", "--token\t", "--token="),
+        why="Bootstrap tokens of Kubernetes: six and sixteen characters, with a word that says so.",
+        pattern=re.compile(r"\.[a-z0-9]{16}(?![A-Za-z0-9_\-]|\.[A-Za-z0-9])"),
+        gate=gate("", "kubeadm", "--token", "bootstrap", "authentication,signing"),
         finds=(
             "kubeadm join 10.0.0.1:6443 --token ⟦{lower:6}.{lower:16}⟧ --discovery-token-ca-cert-hash sha256:{hex:64}",
         ),
-        leaves=("kubeadm join <host> --token <token>",),
-        worst="--token aaaaaa.",
-        validate=drawn(16),
+        leaves=(
+            "kubeadm join <host> --token <token>",
+            "kubeadm token abcdef.0123456789abcdef",
+            "import bootstrap.{hex:16}.css",
+            "bootstrap and module.intercontinental",
+        ),
+        worst="aaaaaa.aaaaaaaaaaaaaaaa",
+        validate=bootstrap_token,
+    ),
+    Rule(
+        name="role-secret",
+        kind="cloud-secret",
+        why="The secret half of an AppRole of Vault or a token of Consul is a UUID that is called an id.",
+        pattern=re.compile(
+            r"secret[_\-]?id[\"']?[ \t]{0,20}[=:]?[ \t]{0,20}[\"']?(?P<s>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?![\w\-])"
+        ),
+        gate=gate("secret_id secret-id secretid", also=("role", "vault", "accessor", "consul", "bao")),
+        finds=("role_id={uuid} secret_id=⟦{uuid}⟧", "SecretID: ⟦{uuid}⟧\nAccessorID: {uuid}"),
+        leaves=("the secret_id of a role has a lifetime", "role_id: {uuid}"),
+        worst="secret_id role ",
         is_anchored=True,
+        is_folded=True,
+    ),
+    Rule(
+        name="proxmox-token",
+        kind="cloud-secret",
+        why="API tokens of Proxmox: user, realm, name, and a UUID that is the secret.",
+        pattern=re.compile(
+            r"@(?:pam|pve|pbs|[a-z]{2,12})![A-Za-z][\w.\-]{0,40}[=: ]{1,3}(?P<s>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?![\w\-])"
+        ),
+        gate=gate("@", also=("!",)),
+        finds=("Authorization: PVEAPIToken=root@pam!mon=⟦{uuid}⟧", "backup@pbs!nightly ⟦{uuid}⟧"),
+        leaves=("root@pam!mon is read only", "@petr! see {uuid}"),
+        worst="@pam!a",
     ),
     token(
         "bitwarden-secret",

@@ -33,6 +33,18 @@ def is_value(word: Word, *, drawn: bool = False) -> bool:
     return not drawn or is_random(text, 16)
 
 
+def is_dashed(text: str) -> bool:
+    """Drawn, and begins with a dash by chance: no option has two digits among letters."""
+    return (
+        text[:1] == "-" != text[1:2]
+        and len(text) > 8
+        and "=" not in text
+        and sum(map(str.isdigit, text)) > 1
+        and is_random(text, 9)
+        and not is_placeholder(text)
+    )
+
+
 def options(program: Program, words: list[Word]) -> list[Word]:
     """Secrets that an option carries, as its next word, glued to it, or after `=`."""
     alone, glued, pairs = listed(program.alone), listed(program.glued), listed(program.pairs)
@@ -44,7 +56,7 @@ def options(program: Program, words: list[Word]) -> list[Word]:
         option, equals, _ = word.text.partition("=")
         if option in alone:
             value = word.after(len(option) + 1) if equals else following
-            if value and is_value(value):
+            if value and (is_value(value) or is_dashed(value.text)):
                 found.append(value)
         elif option in pairs or (
             word.text[:2] in pairs and len(word.text) > 2 and word.text[1] != "-" and program.between in word.text
@@ -59,7 +71,7 @@ def options(program: Program, words: list[Word]) -> list[Word]:
                 and not (prefix == "-p" and word.text.startswith(("-p=", "-proto", "-plugin", "-port", "-pass")))
             ):
                 value = word.after(len(prefix))
-                if is_value(value):
+                if is_value(value) or is_dashed(value.text):
                     found.append(value)
     return found
 
@@ -171,7 +183,7 @@ def piped(match: re.Match[str], text: str) -> Spans:
 
 
 READING: Final = re.compile(
-    r"(?<![\w\-])(?:kinit|passwd|chpasswd|sudo -S|su|vncpasswd|smbpasswd|cryptsetup|gh auth login|docker login|podman login|saslpasswd2)(?=[ \t])[^\n<|;]{0,160}$"
+    r"(?<![\w\-])(?:kinit|passwd|chpasswd|sudo -S|su|vncpasswd|smbpasswd|cryptsetup|gh auth login|docker login|podman login|saslpasswd2|pass insert|openconnect|secret-tool store|slappasswd|age)(?=[ \t])[^\n<|;]{0,160}$"
 )
 
 
@@ -204,6 +216,8 @@ RULES: Final[tuple[Rule, ...]] = (
             "curl -u ci-bot:⟦{alnum:14}⟧ https://api.example.com/x",
             'curl -su "app:⟦{weak}⟧" build.example.org',
             "mysql -h db -u app -p⟦{alnum:16}⟧ -e 'select 1'",
+            "mysql -u app -p⟦-{lower:12}7x8⟧ shop",
+            "sshpass -p ⟦-{lower:12}7x8⟧ ssh root@nas",
             "sshpass -p ⟦{chosen}⟧ ssh root@nas",
             "docker login -u deploy -p ⟦{weak}⟧ reg.example.org",
             "redis-cli -h cache -a ⟦{chosen}⟧ ping",
@@ -235,6 +249,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "gpg --passphrase-fd 0 -d f.gpg",
             "vault kv get -field=password secret/web",
             "psql -h db -U app -W",
+            "sshpass -p -oStrictHostKeyChecking=no",
         ),
         worst="curl -u ",
         validate=command,

@@ -40,10 +40,10 @@ RULES: Final[tuple[Rule, ...]] = (
     token(
         "gitlab-token",
         "Every prefix that GitLab gives its tokens: personal, deploy, runner, trigger, feed, agent, OAuth, SCIM, feature flags.",
-        r"(?:gl(?:pat|dt|rtr|rt|ptt|ft|imt|agent|oas|soat|cbt|ffct|wt|oat|fc)-|GR1348941|_gitlab_session=)(?P<b>[A-Za-z0-9_\-]{14,300}+(?:\.[A-Za-z0-9]{2,40}+){0,3}+)",
+        r"(?:gl(?:pat|dt|rtr|rt|ptt|ft|imt|agent|oas|soat|cbt|ffct|wt|oat|fc)-|GR1348941)(?P<b>[A-Za-z0-9_\-]{14,300}+(?:\.[A-Za-z0-9]{2,40}+){0,3}+)",
         gate(
             "glpat- gldt- glrt- glrtr- glptt- glft- glimt- glagent- gloas- glsoat- glcbt- glffct- glwt- gloat- glfc- "
-            "_gitlab_session= gr1348941"
+            "gr1348941"
         ),
         ("CI_TOKEN=⟦glpat-{url64:20}⟧", "RUNNER: ⟦glrt-{url64:20}⟧", "register with ⟦GR1348941{url64:20}⟧ please"),
         ("glpat is a prefix", "GITLAB_TOKEN=glpat-xxxxxxxxxxxxxxxxxxxx"),

@@ -13,7 +13,7 @@ from ingest.scrub.rules.shape import START, not_placeholder
 from ingest.scrub.shapes import HEX, entropy, is_random, is_wordy
 
 STRANGE_PREFIX: Final = frozenset(
-    "pk pub mxc img pic file page sha sha1 sha256 md5 uuid id ref rev pr issue build web pod node vol pvc deps pip npm yarn cache linux main index chunk vendor sha512 digest commit screenshot pi pm py ch cus sub src evt req acct card txn po price prod si seti cs il ii inv tok file link dp pst plan qt tr trr in ba ca bps vs ses msg thread run asst call step chatcmpl resp batch team usr user org proj room evt ev tx blk job task snap ami vol subnet vpc sg rtb igw eni eipalloc pcx".split()
+    "pk pub phc mxc img pic file page sha sha1 sha256 md5 uuid id ref rev pr issue build web pod node vol pvc deps pip npm yarn cache linux main index chunk vendor sha512 digest commit screenshot pi pm py ch cus sub src evt req acct card txn po price prod si seti cs il ii inv tok file link dp pst plan qt tr trr in ba ca bps vs ses msg thread run asst call step chatcmpl resp batch team usr user org proj room evt ev tx blk job task snap ami vol subnet vpc sg rtb igw eni eipalloc pcx".split()
 )
 
 
@@ -167,11 +167,25 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="secret",
         why="What a generator printed under its command line, as sessions are pasted.",
         pattern=re.compile(
-            r"(?:wg gen(?:key|psk)|openssl rand -(?:hex|base64) \d{1,4}|pwgen(?: -?\w{1,12}){0,4}|apg(?: -?\w{1,12}){0,4}|rclone obscure \S{1,60}|openvpn --genkey \S{1,40})[ \t]*\r?\n(?:[>#$][ \t]?)?(?P<s>[A-Za-z0-9+/=_\-!*^%~?.]{12,}+)(?=\s|$|[`<])"
+            r"(?:wg gen(?:key|psk)|openssl rand -(?:hex|base64) \d{1,4}|pwgen(?: -?\w{1,12}){0,4}|apg(?: -?\w{1,12}){0,4}|rclone obscure \S{1,60}|openvpn --genkey \S{1,40}|/dev/u?random[^\n]{0,80}|secrets\.token_(?:hex|urlsafe)\([^\n]{0,24}|(?:randomBytes|random_bytes)\([^\n]{0,60}|\| ?base64 (?:-d|-D|--decode)(?:[ ;&|]{1,4}echo)?)[ \t]*\r?\n(?:[>#$][ \t]?)?(?P<s>[A-Za-z0-9+/=_\-!*^%~?.]{12,}+)(?=\s|$|[`<])"
         ),
-        gate=gate("pwgen apg", "wg gen", "openssl rand", "rclone obscure", "openvpn --genkey"),
+        gate=gate(
+            "pwgen apg /dev/random /dev/urandom secrets.token_ randombytes( random_bytes(",
+            "wg gen",
+            "openssl rand",
+            "rclone obscure",
+            "openvpn --genkey",
+            "| base64 -d",
+            "|base64 -d",
+            "| base64 --d",
+        ),
         is_anchored=True,
-        finds=("$ wg genkey\n⟦{b64:43}=⟧\n$ wg pubkey\n{b64:43}=", "$ openssl rand -hex 32\n⟦{hex:64}⟧"),
+        finds=(
+            "$ wg genkey\n⟦{b64:43}=⟧\n$ wg pubkey\n{b64:43}=",
+            "$ openssl rand -hex 32\n⟦{hex:64}⟧",
+            "$ head -c 32 /dev/urandom | base64\n⟦{b64:43}=⟧",
+            "kubectl get secret db -o jsonpath={.data.pw} | base64 -d\n⟦{alnum:16}⟧",
+        ),
         leaves=("pwgen -s 24 1", "openssl rand -base64 32", "$ wg pubkey\n{b64:43}="),
         worst="openssl rand -hex 1 ",
         validate=drawn_neighbour,

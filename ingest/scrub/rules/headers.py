@@ -16,7 +16,7 @@ SCHEME: Final = re.compile(
     r"(?<![a-z0-9])(?:bearer|token|basic|apikey|api-key|negotiate|sso-key|ssws|genie-?key|key|splunk|discogs token=|oauth|dpop|bot|privatetoken|apitoken|mac|hawk|aws4-hmac-sha256)(?:[ \t]+(?:token[ =:]{1,2})?|%20|\\u0020|:[ \t]*)(?:\\?[\"'])?(?P<s>[a-z0-9_\-.~+/=:%]{6,}+)"
 )
 COOKIE_NAME: Final = re.compile(
-    r"(?:session|sess|sid|auth|token|jwt|remember|login|connect\.sid|phpsessid|jsessionid|asp\.net_sessionid|_gitlab_session|laravel_session|csrf|secret)",
+    r"(?:session|sess|sid|auth|token|jwt|remember|login|connect\.sid|gitea|forgejo|oauth2_proxy|authelia|aspnet|oc_|li_at|clearance|shib|csrf|secret|__(?:secure|host)-)",
     re.I,
 )
 
@@ -118,7 +118,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="cookie",
         why="A session cookie is a login.",
         pattern=re.compile(r"=(?P<s>[A-Za-z0-9_\-+/%.|~:!*]{16,}+)"),
-        gate=gate("cookie phpsessid jsessionid sessionid sessid"),
+        gate=gate("cookie phpsessid jsessionid sessionid sessid _gitlab_session"),
         finds=("Cookie: lang=cs; sessionid=⟦{lower:32}⟧", "Set-Cookie: PHPSESSID=⟦{lower:26}⟧; path=/; HttpOnly"),
         leaves=(
             "Cookie: lang=cs; theme=dark",

@@ -10,7 +10,7 @@ from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.rules.prose import BLANKS, is_strong
 from ingest.scrub.shapes import looks_chosen
-from ingest.scrub.slots import is_credential, is_nested, read_value, whole
+from ingest.scrub.slots import Value, is_credential, is_nested, read_value, whole
 
 LOGINS: Final = (
     r"creds?|credentials?|logins?|log-in|account|user(?:name)?(?:[ /]{1,3}(?:and|und|a|y|et)?[ ]?pass(?:word)?)?|přihlašovací údaje|přihlášení|přístup[y]?|údaje|login údaje|zugangsdaten|zugang|anmeldedaten|benutzer|"
@@ -29,6 +29,7 @@ def pair(match: re.Match[str], text: str) -> Spans:
         return NOTHING
     good = (
         looks_chosen(value.text, 5)
+        and (is_strong(value.text) or not match[0].rstrip().endswith(","))
         and not re.fullmatch(r"[\w.\-]+\.[a-z]{2,6}|\d+[\w:.]*", value.text)
         and "/" not in value.text
         and is_credential(Slot.PASSWORD, value, name="", sign="is")
@@ -40,7 +41,15 @@ def known_user(match: re.Match[str], text: str) -> Spans:
     """`root / X`: a user that every system has, and after it nothing but a value that was chosen."""
     if match.start() and (text[match.start() - 1].isalnum() or text[match.start() - 1] in "/.:@-=_"):
         return NOTHING
-    value = read_value(text, match.end())
+    return strong_value(match.end(), text)
+
+
+def strong_value(at: int, text: str) -> Spans:
+    value = read_value(text, at)
+    if value and (host := HOST_AFTER.search(value.text)):
+        value = Value(
+            value.text[: host.start()], value.start, value.start + host.start(), value.quoted, text, value.close
+        )
     if not value or is_nested(value.text) or "/" in value.text or not is_strong(value.text):
         return NOTHING
     if re.fullmatch(r"[\w.\-]+\.[A-Za-z]{1,6}", value.text) or not is_credential(
@@ -48,6 +57,27 @@ def known_user(match: re.Match[str], text: str) -> Spans:
     ):
         return NOTHING
     return (whole(value, text, Slot.PASSWORD),)
+
+
+HOST_AFTER: Final = re.compile(
+    r"(?<=.{6})@(?:(?:[A-Za-z0-9\-]{1,63}\.){1,5}[A-Za-z][A-Za-z0-9]{1,24}|(?:\d{1,3}\.){3}\d{1,3}|localhost)(?::\d{1,5})?$"
+)
+ADDRESSED: Final = re.compile(r"(?<![\w.\-])[\w.\-]{1,40}@[\w.\-]{2,80}$")
+SHORT_USER: Final = re.compile(r"(?<![a-z0-9])u(?:ser)?[:=][ ]?[^\s,;]{1,40}[,;]?$")
+
+
+def addressed(match: re.Match[str], text: str) -> Spans | None:
+    at = match.start()
+    return strong_value(match.end(), text) if ADDRESSED.search(text, max(0, at - 122), at) else None
+
+
+def short_names(match: re.Match[str], text: str) -> Spans | None:
+    low = match.string
+    if not SHORT_USER.search(low, max(0, match.start() - 50), match.start()):
+        return None
+    value = read_value(text, match.end())
+    good = value and looks_chosen(value.text, 6) and is_credential(Slot.PASSWORD, value, name="", sign="is")
+    return (whole(value, text, Slot.PASSWORD),) if value and good else NOTHING
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -105,6 +135,31 @@ RULES: Final[tuple[Rule, ...]] = (
         ),
         worst="admin:",
         validate=known_user,
+        is_anchored=True,
+        is_folded=True,
+    ),
+    Rule(
+        name="address-and-password",
+        kind="password",
+        why="`ssh root@10.0.0.5 / X`: whom and where, and after a slash how.",
+        pattern=re.compile(r"[ ]/[ ](?=\S{7})"),
+        gate=gate("", " / ", also=("@",)),
+        finds=("ssh root@10.0.0.5 / ⟦{signs:16}1⟧",),
+        leaves=("jana@example.org / petr2@example.org", "anna@example.org / Room B-204", "root@web / # ls -la"),
+        worst="a@b / ",
+        validate=addressed,
+        is_anchored=True,
+    ),
+    Rule(
+        name="short-names",
+        kind="password",
+        why="`u: admin p: X`: names of one letter, which count as a pair alone.",
+        pattern=re.compile(r"[ ](?:p|pw)[:=][ ]?(?=\S{6})"),
+        gate=gate("", " p:", " p=", " pw:", " pw="),
+        finds=("u: admin p: ⟦{chosen}⟧", "u=admin, p=⟦{chosen}⟧"),
+        leaves=("u: 12 p: 34567890", "menu: file p: 3 of 4444444"),
+        worst="u: a p: ",
+        validate=short_names,
         is_anchored=True,
         is_folded=True,
     ),

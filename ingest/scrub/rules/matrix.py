@@ -78,6 +78,18 @@ RULES: Final[tuple[Rule, ...]] = (
         is_anchored=True,
     ),
     Rule(
+        name="matrix-encryption-secret",
+        kind="matrix-secret",
+        why="What the Matrix Authentication Service encrypts its database and cookies with: `secrets.encryption`.",
+        pattern=re.compile(r"encryption[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?P<s>[0-9a-f]{64})(?![0-9a-zA-Z])"),
+        gate=gate('encryption: encryption= encryption"', "encryption "),
+        finds=("secrets:\n  encryption: ⟦{hex:64}⟧\n  keys: []",),
+        leaves=("encryption: aes-256-gcm", "encryption: true"),
+        worst="encryption: ",
+        validate=not_placeholder,
+        is_anchored=True,
+    ),
+    Rule(
         name="matrix-signing-key",
         kind="signing-key",
         why="Whoever has a homeserver's signing key is that homeserver. The file's form: algorithm, key id, seed.",

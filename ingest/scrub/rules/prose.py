@@ -7,6 +7,7 @@ quoted right after the verb.
 # ruff: noqa: E501, SIM905  (patterns and word lists read better unbroken)
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from ingest.scrub.keywords import KeyName
@@ -23,7 +24,7 @@ VERBS: Final = any_of(
     is was are became becomes equals reads now it's its to as je bylo byla byly byl bude jsou zní na mám máme máš
     si ist war lautet wäre sind heißt heisst auf wurde es era será son a est était sera c'est è é sarà foi jest
     było była był będzie brzmi är er var blev on oli van wordt luidt este sunt olan olarak это будет теперь є був e
-    jeste は が 是 为 為 은 는 이 가 là adalah ialah sea seria
+    jeste は が 是 为 為 은 는 이 가 là adalah ialah sea seria remains stays bleibt blieb zůstává zůstalo zůstane zostáva zostaje pozostaje rimane queda остаётся остается остался
     """.split(),
         "will be",
         "should be",
@@ -39,8 +40,18 @@ TELLING: Final = re.compile(
     rf"(?P<fill>{FILL})(?:{BLANKS}(?P<verb>{VERBS})(?::|,)?(?=[ \t\u00a0\r\n])|(?P<colon>[ \t]?(?::|：|=|→|->|–|—|-)(?=[\s„“\"'`*])|：)|(?P<glued>(?:は|が|是|为|為|은|는|이|가)[ \t]?[:：]?))(?:{BLANKS})?(?:\r?\n[ \t]{{0,4}}){{0,2}}"
     rf"(?P<more>(?:(?:now|currently|still|just|simply|again|this|the following|the same|set to|changed to|to|teď|nyní|zatím|jetzt|ab sofort|nun|ahora|maintenant|ora|agora|teraz|nu|теперь|сейчас|:)[ :]{{1,4}}){{0,2}})",
 )
+OPENER: Final = r"(?=[\"'`„“«*\w#%^&!~+@])"
 ADJACENT: Final = re.compile(
-    r"[ \t]{1,12}(?=[\"'`„“«*\w])|[ \t]{0,12}(?:\r?\n[>+]?[ \t]{0,2}){1,2}[ \t>]{0,6}(?=[^\s>+]\S*[ \t]{0,12}(?:\r?\n|$))"
+    rf"[ \t]{{1,12}}{OPENER}|[ \t]{{0,12}}(?:\r?\n[>+]?[ \t]{{0,2}}){{1,2}}[ \t>]{{0,6}}(?=[^\s>+]\S*[ \t]{{0,12}}(?:\r?\n|$))"
+)
+OPENED: Final = re.compile(
+    r"[ ](?:for|to|of|pro|ke?|na|do|od|für|von|vom|zum|zur|от|для|к|на|до|od|pour|du|de|del|para|di)(?:[ ](?:the|our|my|den|die|das|dem|der|naši|náš|el|la|le))?"
+    rf"(?:[ ][^\W\d_][^\W\d_]{{1,20}}){{1,2}}?[ ]{OPENER}"
+)
+"""What the password opens, where no verb follows: `пароль от сервера`, `heslo k databázi`."""
+APPOSED: Final = re.compile(rf",[ ]{OPENER}")
+LOGIN_BEFORE: Final = re.compile(
+    r"(?<![^\W_])(?:user(?:name)?|log(?:in)?|admin|root|account|jméno|uživatel\w{0,3}|přihl\w{1,8}|benutzer(?:name)?|nutzer|usuario|utilisateur|логин)(?![^\W_])[^\n]{0,40}$"
 )
 LOOSE_VERBS: Final = frozenset("a e on to as na auf si son sea van var er zu now set".split())
 """Words that say "is" in one language, or "to" as in "set to", and anything at all in another."""
@@ -59,6 +70,8 @@ CONTENDERS: Final = 6
 def sentence(key: KeyName, text: str, low: str) -> Spans:
     """The first value after the name that a verb or a sign presents and that is one."""
     end, slot = key.end, key.slot
+    if slot is Slot.UNKNOWN_KEY:
+        return NOTHING
     if (text[end : end + 1] == "=" and text[end + 1 : end + 2] not in BLANK) or not PROMISING.search(
         text, end, end + FAR
     ):
@@ -87,7 +100,7 @@ def sentence(key: KeyName, text: str, low: str) -> Spans:
         if further <= at:
             break
         at = further
-    return told_phrase(key, text, low) or adjacent(slot, key.end, text, is_verb=is_bare)
+    return told_phrase(key, text, low) or adjacent(key, text, low) or opened(key, text)
 
 
 def told_phrase(key: KeyName, text: str, low: str) -> Spans:
@@ -95,7 +108,7 @@ def told_phrase(key: KeyName, text: str, low: str) -> Spans:
     if not key.name.lower().endswith(("phrase", "mnemonic")):
         return NOTHING
     told = PHRASE.search(low, key.end, key.end + FAR)
-    if not told or FUNCTION_WORDS & set(told["s"].split()):
+    if not told or FUNCTION_WORDS & set(told["s"].split()) or "\n" in low[key.end : told.start()]:
         return NOTHING
     return (told.span("s"),)
 
@@ -137,8 +150,38 @@ def is_strong(text: str) -> bool:
     return len(text) >= 7 and has_digit and (mixed or sign or text.count("-") >= 2) and not is_technical(text)
 
 
-def adjacent(slot: Slot, end: int, text: str, *, is_verb: bool) -> Spans:
+def opened(key: KeyName, text: str) -> Spans:
+    """`heslo k databázi X`, `the default password, X, still works`: only what no name of a host or thing is like."""
+    if key.slot is not Slot.PASSWORD or key.name.lower() in BARE_NAMES:
+        return NOTHING
+    gap = OPENED.match(text, key.end)
+    is_apposed = False
+    if not gap:
+        gap = APPOSED.match(text, key.end)
+        is_apposed = gap is not None
+    value = read_value(text, gap.end()) if gap else None
+    if not value or is_nested(value.text) or any(c in value.text for c in "/(:\\") or HOST.fullmatch(value.text):
+        return NOTHING
+    if is_apposed and text[value.end : value.close + 1].strip("\"'`”") != ",":
+        return NOTHING
+    good = is_strong(value.text) or is_unspoken(value.text)
+    return (whole(value, text, key.slot),) if good and is_credential(key.slot, value, name="", sign="is") else NOTHING
+
+
+HOST: Final = re.compile(r"[a-z0-9]+(?:[.\-_][a-z0-9]+)+|[A-Z0-9]+(?:[.\-_][A-Z0-9]+)+")
+
+
+def is_unspoken(text: str) -> bool:
+    """Letters and digits that alternate, or both cases: nobody's word, name or number."""
+    if not text.isalnum() or len(text) < 10 or is_technical(text):
+        return False
+    turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(text))
+    return turns > 3 or (text.lower() != text != text.upper() and is_random(text, 12))
+
+
+def adjacent(key: KeyName, text: str, low: str) -> Spans:
     """`password "falcon-harbor-51" works`, `with password R0cket.99`: no verb at all, so the value has to be strong."""
+    slot, end, is_verb = key.slot, key.end, key.name.lower() in BARE_NAMES
     gap = ADJACENT.match(text, end)
     if gap and "\n" in gap[0] and slot is not Slot.PASSWORD:
         value = read_value(text, gap.end())
@@ -162,8 +205,18 @@ def adjacent(slot: Slot, end: int, text: str, *, is_verb: bool) -> Spans:
     if value.quoted:
         good = looks_chosen(value.text, 6)
     else:
-        good = is_strong(value.text) and ("\n" not in gap[0] or value.is_last)
+        if is_verb and value.text.isidentifier() and sum(map(str.isdigit, value.text)) < 2:
+            return NOTHING  # what somebody passes to a function
+        is_login = bool(LOGIN_BEFORE.search(low, max(0, key.start - 60), key.start))
+        good = (is_strong(value.text) or is_unspoken(value.text) or (is_login and is_numbered_word(value.text))) and (
+            "\n" not in gap[0] or value.is_last
+        )
     return (whole(value, text, slot),) if good else NOTHING
+
+
+def is_numbered_word(text: str) -> bool:
+    """`Winter2019`: a password beside the name of a user, a year or a place elsewhere."""
+    return looks_chosen(text, 8) and sum(map(str.isdigit, text)) >= 3
 
 
 ADDRESS: Final = re.compile(r"[\w.+\-]{1,64}@[\w\-]{1,63}(?:\.[\w\-]{1,63}){1,5}")
@@ -192,7 +245,13 @@ def named_after(key: KeyName, text: str, low: str) -> Spans:
     raw = text[begin:end]
     stripped = raw.strip("\"'`“”„»«*_(),:")
     quoted = bool(raw) and raw[0] in "\"'`“„«*"
-    if not stripped or "/" in stripped or ADDRESS.fullmatch(stripped) or is_placeholder(stripped, quoted=quoted):
+    if (
+        not stripped
+        or any(c in stripped for c in "/<>[]{}(\\")
+        or ADDRESS.fullmatch(stripped)
+        or (before[0].startswith(",") and is_nested(stripped))
+        or is_placeholder(stripped, quoted=quoted)
+    ):
         return NOTHING
     begin += raw.index(stripped)
     value = Value(stripped, begin, begin + len(stripped), quoted, text, end)

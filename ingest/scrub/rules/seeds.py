@@ -41,15 +41,25 @@ def phrase(match: re.Match[str], text: str) -> Spans:
 
 
 def codes(match: re.Match[str], text: str) -> Spans:
-    start, end = match.span("s")
-    value = text[start:end]
-    lead = len(value) - len(value.lstrip(" \t>*-`\n"))
-    value = value.strip(" \t>*-`\r\n,;")
-    if is_placeholder(value, quoted=True) or re.fullmatch(r"\d{4}-\d{2,4}(?:-\d{2,4})?", value):
-        return NOTHING
-    return ((start + lead, start + lead + len(value)),)
+    """Each code of the list. One of letters alone is one beside others, or where no word is like it."""
+    found = list(CODE.finditer(match.string, *match.span("s")))
+    has_digits = any(DIGIT.search(code[0]) for code in found)
+    return tuple(
+        code.span()
+        for code in found
+        if not is_placeholder(code[0], quoted=True)
+        and not DATE.fullmatch(code[0])
+        and (has_digits or any(UNSPOKEN.search(group) for group in code[0].split("-")))
+    )
 
 
+ONE_CODE: Final = (
+    r"(?:\d{4}[ ]?\d{4}|[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,3}|(?=[a-f]{0,9}\d)[a-f0-9]{8,10})(?![a-z0-9\-])"
+)
+CODE: Final = re.compile(ONE_CODE)
+DIGIT: Final = re.compile("[0-9]")
+DATE: Final = re.compile(r"\d{4}-\d{2,4}(?:-\d{2,4})?")
+UNSPOKEN: Final = re.compile("[^aeiouyáéíóúůýěäöü0-9]{3}")
 REACH: Final = 160
 AHEAD: Final = (
     rf"(?=[^\n2-7]{{0,{REACH}}}[2-7])(?=[^\n]{{0,{REACH}}}?(?:[a-z2-7]{{4}}[ \-][a-z2-7]{{4}}[ \-]|[a-z2-7]{{16}}))"
@@ -194,8 +204,8 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="recovery-code",
         why="Backup codes stand in for the second factor.",
         pattern=re.compile(
-            rf"(?:{'|'.join(BACKUPS)})[ \-]?(?:codes?|kód[y]?|cod(?:es|igos)?)\b[^\n]{{0,40}}?(?:[:=]|\bis|\bare|\bje|\bjsou)?[ \t]{{0,4}}(?:\r?\n){{0,2}}"
-            r"(?P<s>(?:[ \t>*\-`]{0,6}(?:\d{4}[ ]?\d{4}|(?=[a-z\-]{0,12}\d)[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,3})(?:[ ,;\t`]{0,3}\r?\n?)){1,24}+)"
+            rf"(?:{'|'.join(BACKUPS)})[ \-]?(?:codes?|kód[y]?|cod(?:es|igos)?)\b[^\n]{{0,40}}?(?:(?P<sign>[:=]|\bis|\bare|\bje|\bjsou)[ \t]{{0,4}}|(?<=[ \t])(?=[^\n]{{0,6}}\d)|(?=\r?\n))(?:\r?\n){{0,2}}"
+            rf"(?P<s>(?:[ \t>*\-`]{{0,6}}(?:\d{{1,2}}[.)][ ])?{ONE_CODE}(?:[ ,;\t`]{{0,3}}\r?\n?)){{1,24}}+)"
         ),
         gate=gate(
             "", *(f"{backup}{gap}{code}" for backup in BACKUPS for gap in ("", " ", "-") for code in ("cod", "kód"))
@@ -205,12 +215,16 @@ RULES: Final[tuple[Rule, ...]] = (
         finds=(
             "recovery codes: ⟦k{lower:4}-b{lower:4}⟧",
             "backup code ⟦{digits:8}⟧",
-            "záložní kódy:\n⟦{digits:8}\n{digits:8}⟧",
+            "záložní kódy:\n⟦{digits:8}⟧\n⟦{digits:8}⟧",
+            "recovery codes:\n- ⟦{lower:5}-{letters:5}⟧\n- ⟦k{letters:3}t-{letters:4}7⟧",
+            "backup codes: ⟦3{hex:9}⟧ ⟦{hex:9}7⟧",
         ),
         leaves=(
             "keep your recovery codes in a safe place",
             "backup code is in src/backup.py",
             "backup codes: 10 of them",
+            "recovery codes: never-share",
+            "recovery codes are one-time, keep-safe values",
         ),
         is_closed=False,
         worst="backup code ",

@@ -47,7 +47,7 @@ RULES: Final[tuple[Rule, ...]] = (
     token(
         "payment-token",
         "Square, Braintree, PayPal, Adyen, Mollie, Razorpay, Flutterwave, GoCardless, Plaid, Coinbase.",
-        r"(?:sq0(?:atp|csp|idp)-|EAAA[A-Za-z0-9]?(?=[A-Za-z0-9_\-]{59})|access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$|AQE(?=[a-z]hmf)|(?:live|test)_(?=[A-Za-z0-9]{28,40}\b)|"
+        r"(?:sq0(?:atp|csp|idp)-|EAAA[A-Za-z0-9]?(?=[A-Za-z0-9_\-]{59})|access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$|AQE(?=[a-z]hmf)|(?:live|test)_(?=[A-Za-z]*[0-9])(?=[A-Za-z0-9]{28,40}\b)|"
         r"rzp_(?:live|test)_|FLWSECK(?:_TEST)?-|(?:live|sandbox)_(?=[A-Za-z0-9_\-]{40}\b)|access-(?:sandbox|development|production)-|shippo_(?:live|test)_|EZ[AT]K|lob_)"
         r"(?P<b>[A-Za-z0-9_\-]{14,}+)",
         gate(
@@ -95,7 +95,7 @@ RULES: Final[tuple[Rule, ...]] = (
     token(
         "ai-key",
         "OpenAI, Anthropic, OpenRouter, DeepSeek, Stability and whoever else begins with sk-.",
-        r"sk-(?:ant-(?:[a-z]{2,6}\d{2}-)?|proj-|svcacct-|admin-|None-|or-v1-|lf-|[a-z]{2,10}-)?(?P<b>[A-Za-z0-9_\-]{20,}+)",
+        r"sk-(?!ssh-|ecdsa-)(?:ant-(?:[a-z]{2,6}\d{2}-)?|proj-|svcacct-|admin-|None-|or-v1-|lf-|[a-z]{2,10}-)?(?P<b>[A-Za-z0-9_\-]{20,}+)",
         gate("sk-"),
         (
             "OPENAI_API_KEY=⟦sk-{alnum:20}T3BlbkFJ{alnum:20}⟧",
@@ -183,7 +183,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "monitoring-token",
         "Grafana, Sentry, New Relic, Dynatrace, Honeycomb, PagerDuty, Datadog PATs, Rollbar-like.",
         r"(?:gl(?:sa|c)_(?=[A-Za-z0-9+/=_])|sntry[suix]_|NR(?:AK|AA|JS|II|IQ|RA|BR)-|NRAK|dt0[a-z]\d{2}\.[A-Z0-9]{20,30}\.|hc(?:aik|bik|xik|alk|xmk|amk)_|ddpat_|ddapp_|pdus\+_|ur\d{6,9}-(?=[a-f0-9]{24})|phx_|ph[ascr]_|lgr_|"
-        r"hcik_|logfire_|chronitor_|ingest_|axiom_|xa[ap]t-|phc_|rbr_|bsg_|inst_)(?P<b>[A-Za-z0-9_\-+/=.]{16,}+)",
+        r"hcik_|logfire_|chronitor_|ingest_|axiom_|xa[ap]t-|rbr_|bsg_|inst_)(?P<b>[A-Za-z0-9_\-+/=.]{16,}+)",
         gate(
             "glsa_ glc_ sntrys_ sntryu_ sntryi_ sntryx_ nrak- nraa- nrjs- nrii- nriq- nrra- nrbr- dt0 hcaik_ hcbik_ hcxik_ hcalk_ ddpat_ ddapp_ pdus+_ ur0 ur1 ur2 ur3 ur4 ur5 ur6 ur7 ur8 ur9 phx_ pha_ phs_ phr_ lgr_ hcik_ xaat- xapt-"
         ),
@@ -201,11 +201,13 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         name="license-key-of-newrelic",
         kind="monitoring-token",
-        why="The older keys of New Relic end with their name, as other keys begin with it.",
-        pattern=re.compile(r"NRAL(?<=(?<![0-9A-Za-z])[a-z0-9]{36}NRAL)(?![0-9A-Za-z])"),
-        gate=gate("nral"),
-        finds=("⟦{hex:36}NRAL⟧ is the old one",),
-        leaves=("NRAL is their suffix", "the mineral is green"),
+        why="The older keys of New Relic and the keys of MaxMind end with their name, as other keys begin with it.",
+        pattern=re.compile(
+            r"NRAL(?<=(?<![0-9A-Za-z])[a-z0-9]{36}NRAL)(?![0-9A-Za-z])|_mmk(?<=(?<![0-9A-Za-z])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?![0-9A-Za-z])"
+        ),
+        gate=gate("nral _mmk"),
+        finds=("⟦{hex:36}NRAL⟧ is the old one", "maxmind ⟦{alnum:6}_{alnum:29}_mmk⟧"),
+        leaves=("NRAL is their suffix", "the mineral is green", "calc_mmk"),
         worst="a" * 36 + "NRAL",
         validate=lambda match, text: ((match.start() - 36, match.end()),),
         is_anchored=True,
@@ -240,14 +242,27 @@ RULES: Final[tuple[Rule, ...]] = (
         worst="HRKU-",
     ),
     token(
+        "token-of-fixed-parts",
+        "Authress, SettleMint and ClickHouse: short prefixes, so that all lengths have to fit.",
+        r"(?:(?:sc|ext)_[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_\-][A-Za-z0-9\-]{10,32}\.(?P<b>[A-Za-z0-9+/_=\-]{30,120}+)|"
+        r"sm_[psa]at_[A-Za-z0-9]{16}|4b1d[A-Za-z0-9]{38})(?![A-Za-z0-9])",
+        gate("sc_ ext_ sm_pat_ sm_sat_ sm_aat_ 4b1d"),
+        ("⟦sm_pat_{alnum:16}⟧", "clickhouse ⟦4b1d{alnum:38}⟧"),
+        ("ext_modules.core.acc", "sc_2026", "4b1d is a commit"),
+        kind="service-token",
+        worst="sc_aaaaa.",
+        validate=drawn(14),
+    ),
+    token(
         "service-token",
         "Postman, Contentful-like, Typeform, Mapbox secrets, Pulumi, EasyPost-like, Zuplo, LaunchDarkly, Frame.io, Ionic, Adafruit, Duffel, Readme, Prefect, Octopus, ngrok and the like.",
         r"(?:PMAK-|tfp_|sk\.eyJ1|pul-|zpka_|sdk-(?=[a-f0-9]{8}-)|api-(?=[a-f0-9]{8}-)|mob-(?=[a-f0-9]{8}-)|fio-u-|ion_|aio_|duffel_(?:test|live)_|rdme_|pnu_|API-(?=[A-Z0-9]{25,})|"
         r"cr_|CMRA|dop_|easypost_|shippo_|LA-|sgp_(?:[a-f0-9]{8,16}_|local_)?|slk_|ubp_|apify_api_|nb_|retool_|mgp_|ws_sk_|plane_api_|clojars_|cal_live_|attio_|intercom_|sm_|rpa_|sonic_|"
-        r"sec_|eat_|op_|stk_|ctp_|cfp_|sess-|pat_|cpk_|kl_|syncfusion_|zb_|atk_|apk_|mcp_|secret-(?:live|test)-|prm_|gsecret_)(?P<b>[A-Za-z0-9_\-.]{24,}+)",
+        r"sec_|eat_|op_|stk_|ctp_|cfp_|sess-|pat_|cpk_|kl_|syncfusion_|zb_|atk_|apk_|mcp_|secret-(?:live|test)-|prm_|gsecret_|s-s4t2(?:ud|af)-|dnkey-|ico-|tk-us-|polar_(?:oat|pat)_|ucat_|signkey-(?:prod|test|branch)-|tr_(?:dev|prod)_|ctx7sk-|KGAT_|waka_|snyk_(?:sat|uat|dat)\.|p8e-|sha256~)(?P<b>[A-Za-z0-9_\-.]{24,}+)",
         gate(
             "pmak- tfp_ sk.eyj1 pul- zpka_ sdk- api- mob- fio-u- ion_ aio_ duffel_ rdme_ pnu_ cmra easypost_ la- sgp_ ubp_ apify_api_ retool_ mgp_ plane_api_ "
-            "secret-live- secret-test- cal_live_ attio_ rpa_ sec_ stk_ ctp_ sess- pat_ cpk_ atk_ apk_ mcp_"
+            "secret-live- secret-test- cal_live_ attio_ rpa_ sec_ stk_ ctp_ sess- pat_ cpk_ atk_ apk_ mcp_ s-s4t2ud- s-s4t2af- dnkey- ico- tk-us- polar_oat_ polar_pat_ ucat_ "
+            "signkey- tr_dev_ tr_prod_ ctx7sk- kgat_ waka_ snyk_ p8e- sha256~"
         ),
         (
             "⟦PMAK-{hex:24}-{hex:34}⟧",
@@ -256,6 +271,8 @@ RULES: Final[tuple[Rule, ...]] = (
             "sourcegraph ⟦sgp_{hex:40}⟧",
             "stytch ⟦secret-live-{url64:36}⟧",
             "apify ⟦apify_api_{alnum:36}⟧",
+            "oc login --token=⟦sha256~{url64:43}⟧",
+            "⟦dnkey-{url64:26}-{url64:52}⟧",
         ),
         (
             "pat_matching_in_ruby_three_dot_one",

@@ -6,11 +6,12 @@ from typing import Final
 
 from ingest.scrub.model import NOTHING, Gate, Rule, Spans, Validator, gate
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.shapes import is_random
+from ingest.scrub.shapes import is_random, is_slug
 
-START: Final = r"(?:(?<![0-9A-Za-z_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=__))"
-"""A token begins where no letter or digit stands before it, an escaped line end or percent escape apart."""
-STARTED: Final = r"(?:(?<![0-9A-Za-z_].)|(?<=\\[nrt].)|(?<=%[0-9A-Fa-f][0-9A-Fa-f].)|(?<=__.))"
+START: Final = r"(?:(?<![0-9A-Za-z_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=__)|(?<=(?<![0-9A-Za-z_])_))"
+"""A token begins where no letter or digit stands before it, an escaped line end, a percent escape and the sign of
+slanted text apart."""
+STARTED: Final = r"(?:(?<![0-9A-Za-z_].)|(?<=\\[nrt].)|(?<=%[0-9A-Fa-f][0-9A-Fa-f].)|(?<=__.)|(?<=(?<![0-9A-Za-z_])_.))"
 """The same for its first character, after that has been read: a search for one of a few characters is fast."""
 
 
@@ -20,16 +21,28 @@ def drawn(least: int = 12) -> Validator:
     def check(match: re.Match[str], text: str) -> Spans:
         value = match["s"]
         body = drawn_part(match)
-        if not is_random(body, least) or is_placeholder(value, quoted=True) or is_placeholder(body, quoted=True):
+        if (
+            not is_random(body, least)
+            or is_slug(body)
+            or is_placeholder(value, quoted=True)
+            or is_placeholder(body, quoted=True)
+        ):
             return NOTHING
         return token_span(match)
 
     return check
 
 
+ESCAPED_BORDER: Final = re.compile("%(?:2[0267C]|3[CE]|[57]D|0[AD])", re.I)
+"""Blanks, quotes, brackets and signs between parameters, as addresses write them: no token has one."""
+
+
 def token_span(match: re.Match[str]) -> Spans:
-    """Without a sign that ends the sentence, not the token."""
-    return ((match.start("s"), match.start("s") + len(match["s"].rstrip(".,"))),)
+    """Without a sign that ends the sentence, not the token, and what stands behind it."""
+    value = match["s"]
+    if "%" in value and (border := ESCAPED_BORDER.search(value)):
+        value = value[: border.start()]
+    return ((match.start("s"), match.start("s") + len(value.rstrip(".,"))),)
 
 
 def drawn_part(match: re.Match[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.shapes import is_random, looks_chosen
+from ingest.scrub.shapes import is_random, is_technical, looks_chosen
 from ingest.scrub.slots import FUNCTION_WORDS
 
 
@@ -44,10 +44,22 @@ def after_reset(match: re.Match[str], text: str) -> Spans | None:
 
 
 def call(match: re.Match[str], text: str) -> Spans:
+    if token := match["o"]:
+        is_drawn = is_random(token, 20) and any(map(str.isdigit, token))
+        return (match.span("o"),) if is_drawn and not is_placeholder(token, quoted=True) else NOTHING
     value = match["s"]
     if is_placeholder(value, quoted=True) or len(value) < 4:
         return NOTHING
     return (match.span("s"),)
+
+
+def redis(match: re.Match[str], text: str) -> Spans:
+    group = "s" if match["s"] else "o"
+    value = match[group]
+    if is_placeholder(value) or is_technical(value) or value.upper() == value:
+        return NOTHING
+    good = looks_chosen(value, 4) if group == "o" else looks_chosen(value, 8) or is_random(value, 12)
+    return (match.span(group),) if good else NOTHING
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -56,7 +68,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="password",
         why="Statements that set a password.",
         pattern=re.compile(
-            r"(?:identified[ \t]{1,8}(?:with[ \t]{1,8}[\w'\"]{1,40}[ \t]{1,8})?(?:by|as)(?:[ \t]{1,8}password)?|password(?:[ \t]{0,8}[(=]|[ \t]{1,8}for[ \t]{1,8}\S{1,60}[ \t]{0,8}=|(?=[ \t])))"
+            r"(?:identified[ \t]{1,8}(?:with[ \t]{1,8}[\w'\"]{1,40}[ \t]{1,8})?(?:by|as)(?:[ \t]{1,8}password)?|(?<![a-z])password(?:[ \t]{0,8}[(=]|[ \t]{1,8}for[ \t]{1,8}\S{1,60}[ \t]{0,8}=|(?=[ \t])))"
             r"[ \t]{0,8}n?(?:password\()?(?:['\"](?P<s>[^'\"\r\n]{3,128})['\"]|&(?:\#39|\#x27|apos|quot);(?P<o>[^'\"\r\n&]{3,128})&(?:\#39|\#x27|apos|quot);)"
         ),
         gate=gate("identified password"),
@@ -121,7 +133,8 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="password",
         why="Pairs of user and password in code: requests, HTTPBasicAuth, usernamePassword, login calls.",
         pattern=re.compile(
-            r"(?:auth\s{0,2}=\s{0,2}\(|BasicAuth\(|basic_?auth\(|setBasicAuth\(|SetBasicAuth\(|PasswordAuthentication\(|PasswordCredentials?\(|NetworkCredential\(|\.(?:login|authenticate|logIn|signIn|auth)\(|(?:mysqli?_connect|pg_connect|oci_connect|getConnection|new PDO|new mysqli|createConnection|mysql_real_connect)\(\s{0,4}[^(),\n]{1,120},)\s{0,4}[burf]?[\"'][^\"'\n]{1,80}[\"']\s{0,4},\s{0,4}[burf]?[\"'](?P<s>[^\"'\n]{3,128})[\"']"
+            r"(?:auth\s{0,2}=\s{0,2}\(|BasicAuth\(|basic_?auth\(|setBasicAuth\(|SetBasicAuth\(|PasswordAuthentication\(|PasswordCredentials?\(|NetworkCredential\(|\.(?:login|authenticate|logIn|signIn|auth)\((?!\s{0,4}[\"'][A-Za-z0-9_\-.+/=]{20,256}[\"']\s{0,4}[,)])|(?:mysqli?_connect|pg_connect|oci_connect|getConnection|new PDO|new mysqli|createConnection|mysql_real_connect)\(\s{0,4}[^(),\n]{1,120},)\s{0,4}[burf]?[\"'][^\"'\n]{1,80}[\"']\s{0,4},\s{0,4}[burf]?[\"'](?P<s>[^\"'\n]{3,128})[\"']"
+            r"|\.(?:login|authenticate|logIn|signIn)\(\s{0,4}[\"'](?P<o>[A-Za-z0-9_\-.+/=]{20,256})[\"']\s{0,4}[,)]"
         ),
         gate=gate(
             "auth basicauth( basic_auth( passwordauthentication( passwordcredential networkcredential( .login( .authenticate( .signin( .auth( mysql_connect( mysqli_connect( pg_connect( oci_connect( "
@@ -133,6 +146,7 @@ RULES: Final[tuple[Rule, ...]] = (
         finds=(
             "requests.get(url, auth=('admin', '⟦{diceware:3}⟧'))",
             'smtp.login("bot@example.org", "⟦{chosen}⟧")',
+            "hub.login('⟦{hex:39}a⟧')",
             'req.SetBasicAuth("deploy", "⟦{chosen}⟧")',
         ),
         leaves=("auth = HTTPBasicAuth(user, password)", "requests.get(url, auth=('user', 'pass'))"),
@@ -162,17 +176,55 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="password",
         why="SNMP communities and keys of wireless interfaces, as network devices are configured.",
         pattern=re.compile(
-            r"(?:snmp-server[ \t]{1,8}community|\br[ow]community6?|option[ \t]{1,8}key|wifi-iface\[\d\]\.key=|com2sec[ \t]{1,8}\S{1,30}[ \t]{1,8}\S{1,40})[ \t]{0,8}['\"]?(?P<s>[^\s'\"]{4,64})(?P<o>(?!))?"
+            r"(?:snmp-server[ \t]{1,8}community|\br[ow]community6?|option[ \t]{1,8}key|wireless\.[\w@\[\].\-]{1,40}\.key=|wifi-iface\[\d\]\.key=|(?:isakmp|tacacs-server(?:[ ]host[ ]\S{1,40})?|radius-server(?:[ ]host[ ]\S{1,40}(?:[ ](?:auth|acct)-port[ ]\d{1,5}){0,2})?)[ ]key(?:[ ][067](?=[ ]))?|com2sec[ \t]{1,8}\S{1,30}[ \t]{1,8}\S{1,40})[ \t]{0,8}['\"]?(?P<s>[^\s'\"]{4,64})(?P<o>(?!))?"
         ),
-        gate=gate("snmp-server rocommunity rwcommunity option wifi-iface[ com2sec"),
+        gate=gate(
+            "snmp-server rocommunity rwcommunity option wifi-iface[ wireless. com2sec isakmp tacacs-server radius-server"
+        ),
         is_anchored=True,
         finds=(
             "snmp-server community ⟦{chosen}⟧ RO",
             "option key '⟦{chosen}⟧'",
             "wireless.@wifi-iface[0].key='⟦{chosen}⟧'",
+            "uci set wireless.default_radio0.key='⟦{chosen}⟧'",
+            "crypto isakmp key ⟦{chosen}⟧ address 10.0.0.1",
+            "radius-server host 10.0.0.1 key ⟦{signs:16}⟧",
         ),
         leaves=("snmp-server community public RO", "rocommunity public", "option key '1'"),
         worst="option key ",
         validate=either,
+    ),
+    Rule(
+        name="ipsec-secret",
+        kind="password",
+        why="Lines of ipsec.secrets: whom for, how, and the secret in quotes.",
+        pattern=re.compile(r":[ \t]{1,4}(?:PSK|EAP|XAUTH|NTLM)[ \t]{1,4}\"(?P<s>[^\"\n]{4,128})\"(?P<o>(?!))?"),
+        gate=gate("", ": psk ", ": eap ", ": xauth ", ": ntlm "),
+        finds=('jana : EAP "⟦{chosen}⟧"', '%any : PSK "⟦{alnum:24}⟧"'),
+        leaves=(': PSK "<secret>"', ': EAP "identity"'),
+        worst=": EAP ",
+        validate=either,
+        is_anchored=True,
+    ),
+    Rule(
+        name="redis-login",
+        kind="password",
+        why="Redis: the command that logs in, and users of its access lists, whose passwords follow a `>`.",
+        pattern=re.compile(
+            r"(?<![^\s>`'\"])AUTH[ ]{1,4}(?:[\w.\-]{1,40}[ ]{1,4})?(?P<s>[^\s\"'`<>]{6,128})(?=[\s`'\"]|$)"
+            r"|(?<![\w\-])(?:[Uu][Ss][Ee][Rr]|SETUSER|setuser)[ ]{1,4}[\w.\-]{1,40}[ ]on(?:[ ][~+&%@#\-]?[^\s>]{1,60}){0,12}[ ]>(?P<o>[^\s\"'`<>]{4,128})"
+        ),
+        gate=gate("", "auth ", "user "),
+        finds=("127.0.0.1:6379> AUTH ⟦{alnum:16}7⟧", "AUTH jana ⟦{chosen}⟧", "user jana on >⟦{chosen}⟧ ~* +@all"),
+        leaves=(
+            "AUTH LOGIN",
+            "AUTH CRAM-MD5",
+            "250 AUTH PLAIN LOGIN",
+            "user jana on +@all",
+            "AUTH failed for 10.0.0.5",
+        ),
+        worst="user a on ",
+        validate=redis,
+        is_anchored=True,
     ),
 )

@@ -6,13 +6,14 @@ import re
 from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
-from ingest.scrub.names import Slot, slot_of
+from ingest.scrub.names import Slot, known_slot
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.rules.shape import not_placeholder
 from ingest.scrub.shapes import UUID, is_random, is_wordy, looks_chosen
 
 LONGEST_USERINFO: Final = 400
 USERINFO: Final = re.compile(r"(?P<user>[^\s:/@?#\"'<>`‹›\\]{0,128}):(?P<s>[^\s\"'<>`‹›]{1,256}?)@(?=[\w\[$%{*.-])")
+HEX_KEY: Final = re.compile("[0-9a-f]{32}")
 PORT: Final = re.compile(r"\d{1,5}(?=[/?#\s,]|$)")
 DUMMY_PASSWORDS: Final = frozenset("pass password passwd pwd secret token key xxx user username".split())
 QUERY_NAMES: Final = frozenset(
@@ -22,7 +23,7 @@ QUERY_NAMES: Final = frozenset(
     app_key subscription-key sharedaccesssignature k secret client_secret password passwd pass pwd pw psk hash_key logintoken login_token
     confirmation_token invite_token reset_token magic otp oobcode zak tk accesskey access_key accesskeyid authtoken auth_token oauth_token
     oauth_verifier oauth_signature webhook_key se_token user_token usertoken device_token x-api-key apitoken api_token securitytoken
-    security_token hmac credential assertion samlresponse client_assertion state_token streamkey stream_key pat bot_token
+    security_token appid hmac credential assertion samlresponse client_assertion state_token streamkey stream_key pat bot_token
     """.split()
 )
 LOOSE_NAMES: Final = frozenset("key k code st state t sid policy ticket magic session auth hash".split())
@@ -60,6 +61,8 @@ def userinfo(match: re.Match[str], text: str) -> Spans:
         return NOTHING
     if value.startswith((":", ",")) or set(value) <= set(":/@.,"):
         return NOTHING
+    if HEX_KEY.fullmatch(user) and HEX_KEY.fullmatch(value):
+        return found.span("user"), (start, end)  # as DSNs of Sentry were once
     return ((start, end),)
 
 
@@ -98,7 +101,7 @@ def query(match: re.Match[str], text: str) -> Spans:
     """A name that promises a credential, or one that may mean anything with a value that was drawn."""
     name = text[match.start("name") : match.end("name")].lower()
     value = text[match.start("s") : match.end("s")]
-    slot = slot_of(name)
+    slot = known_slot(name)
     if name not in QUERY_NAMES and slot is None:
         return NOTHING
     seen = value[:128]

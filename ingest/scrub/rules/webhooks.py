@@ -69,7 +69,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="webhook",
         why="Self-hosted hooks: Mattermost, Rocket.Chat, hookshot, n8n, Home Assistant, Gitea, Jenkins-like builds.",
         pattern=re.compile(
-            r"/(?:(?:in(?:coming|bound)?[_\-]?)?(?:web)?hooks?(?:-test|-in|s)?|webhookb?2?|trigger|triggers|push|heartbeat|ping|deploy-?hook)/(?:[a-z0-9]{1,3}/)?(?:[A-Za-z0-9]{8,20}/)?(?P<s>[A-Za-z0-9_\-]{16,}+)(?!@|[A-Za-z0-9_\-.]{0,40}\.(?:md|html?|png|jpg|svg|go|py|js|ts|php)\b)"
+            r"/(?:(?:in(?:coming|bound)?[_\-]?)?(?:web)?hooks?(?:-test|-in|s)?|webhookb?2?|trigger|triggers|push|heartbeat|ping|deploy-?hook)/(?:[a-z0-9]{1,3}/)?(?:[A-Za-z0-9]{8,20}/)?(?P<s>[A-Za-z0-9_\-]{16,}+)(?!@|/[<‹]|[A-Za-z0-9_\-.]{0,40}\.(?:md|html?|png|jpg|svg|go|py|js|ts|php)\b)"
         ),
         gate=gate(
             "/hook /webhook /incoming /inbound /in_ /in- /inhook /inweb /trigger /push/ /ping/ /heartbeat/ /deploy"
@@ -90,6 +90,18 @@ RULES: Final[tuple[Rule, ...]] = (
         is_closed=False,
         worst="/hooks/aaaaaaaa/",
         validate=hook,
+    ),
+    Rule(
+        name="push-monitor",
+        kind="webhook",
+        why="Monitors of Uptime Kuma that wait for a sign of life.",
+        pattern=re.compile(r"/api/push/(?P<s>[A-Za-z0-9]{10,32}+)(?![A-Za-z0-9/_.\-])"),
+        gate=gate("/api/push/"),
+        finds=("https://status.example.org/api/push/⟦{alnum:9}7⟧?status=up",),
+        leaves=("POST /api/push/notification", "/api/push/{token}"),
+        worst="/api/push/",
+        validate=service_hook,
+        is_anchored=True,
     ),
     Rule(
         name="secret-path",
