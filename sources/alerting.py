@@ -27,7 +27,9 @@ def alert(config: Config, credentials: Credentials, title: str, text: str) -> No
     try:
         import apprise
     except ImportError as error:
-        raise ConfigError("--alert: package apprise is not installed (install 'sources[alerts]')") from error
+        raise ConfigError(
+            "--alert: package apprise is not installed (install the extra alerts: docs/install.md)"
+        ) from error
     with _silenced("apprise"):
         sender = apprise.Apprise()
         if not sender.add(secret.reveal()):

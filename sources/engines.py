@@ -57,7 +57,9 @@ async def open_cluster(config: Config, credentials: Credentials) -> "AsyncIterat
         from index.engines.qdrant import cluster as clusters
         from index.engines.qdrant.settings import QdrantSettings
     except ImportError as error:
-        raise ConfigError(f"index.engine: {error.name} is not installed (pip install 'sources[qdrant]')") from error
+        raise ConfigError(
+            f"index.engine: {error.name} is not installed (install the extra qdrant: docs/install.md)"
+        ) from error
     settings = QdrantSettings(
         url=table.url,
         collection=table.collection,

@@ -40,8 +40,8 @@ def _open_local(settings: EmbedSettings, progress: Progress | None) -> Embedder:
     for library in _LIBRARIES:
         if find_spec(library) is None:
             raise EmbedderError(
-                f"embed.kind local: package {library} is not installed (install 'sources[local]', or set kind to http"
-                " or off; search stays lexical until then)"
+                f"embed.kind local: package {library} is not installed (install the extra local: docs/install.md,"
+                " or set kind to http or off; search stays lexical until then)"
             )
     from index.embed.local import LocalEmbedder
 

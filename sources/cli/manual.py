@@ -35,7 +35,7 @@ ENVIRONMENT: Final = {
 }
 FILES: Final = {
     "./sources.toml, /etc/sources/sources.toml": "The configuration: the first that is there.",
-    "state_dir/index.sqlite": "The index. It is derived, and can be deleted and built again.",
+    "state_dir/index.sqlite": "The index. It can be built again, but for chat that the homeserver has dropped since.",
     "state_dir/purges": "Orders to forget. Not derived: to be kept when the index goes.",
     "state_dir/bot.sqlite": "What the bot answered, so that it can take answers back.",
 }

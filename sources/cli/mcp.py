@@ -20,7 +20,7 @@ def command(invocation: Invocation) -> int:
     tools see everything that is indexed, as a shell on this host does.
     """
     if find_spec("mcp") is None:
-        raise ConfigError("mcp: package mcp is not installed (install 'sources[mcp]')")
+        raise ConfigError("mcp: package mcp is not installed (install the extra mcp: docs/install.md)")
     config = invocation.config
     invocation.start_logging()
     from sources.mcp.server import serve

@@ -9,7 +9,7 @@ from sources.config.units import MINUTE_MS, SECOND_MS
 
 
 class Qdrant(Struct, frozen=True, kw_only=True):
-    """`[index.qdrant]`: the cluster of `engine = "qdrant"`. Needs `sources[qdrant]`; docs/qdrant.md says more."""
+    """`[index.qdrant]`: the cluster of `engine = "qdrant"`. Needs the extra `qdrant`; docs/qdrant.md says more."""
 
     url: Annotated[str | None, HTTP_URL, "Its REST endpoint, like `http://localhost:6333`."] = None
     collection: Annotated[str, NAME, "Name of the collection; a second one, `<name>-records`, is made beside it."] = (

@@ -186,7 +186,7 @@ class Metrics(Struct, frozen=True, kw_only=True):
         Path | None,
         PATH,
         "A file ending in `.prom`, in the folder that node_exporter's textfile collector reads; none is written "
-        "without it. Needs `sources[metrics]`.",
+        "without it. Needs the extra `metrics`.",
     ] = None
 
 

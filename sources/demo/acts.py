@@ -72,7 +72,7 @@ class Demo(Struct):
         self.show.act("A community on a throw-away homeserver")
         try:
             if find_spec("synapse") is None:
-                raise MatrixError("matrix-synapse is not installed (pip install 'sources[demo]')")
+                raise MatrixError("matrix-synapse is not installed (make demo does it)")
             namespace = "|".join((*PEOPLE, PUPPET))
             homeserver = Homeserver(
                 self.place.homeserver, server_name=SERVER, speaks_for=[f"@({namespace})"], room_age_ms=_ROOM_AGE_MS

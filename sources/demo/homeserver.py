@@ -158,7 +158,7 @@ class Homeserver:
 
     def _last_words(self) -> str:
         lines = self.log.read_text(errors="replace").strip().splitlines() if self.log.exists() else []
-        return " | ".join(lines[-3:]) or "none (is matrix-synapse installed? pip install 'sources[demo]')"
+        return " | ".join(lines[-3:]) or "none (is matrix-synapse installed? make demo does it)"
 
     def _write_configuration(self, port: int) -> str:
         """JSON is YAML: Synapse reads these files as they are."""

@@ -104,6 +104,6 @@ def _prometheus_parser() -> "Callable[[str], Iterable[Metric]]":
         from prometheus_client.parser import text_string_to_metric_families
     except ImportError as error:
         raise ConfigError(
-            "metrics.textfile: package prometheus-client is not installed (install 'sources[metrics]')"
+            "metrics.textfile: package prometheus-client is not installed (install the extra metrics: docs/install.md)"
         ) from error
     return text_string_to_metric_families

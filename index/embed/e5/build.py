@@ -30,7 +30,7 @@ _UNFINISHED: Final = f".{_FOLDER}-unfinished-"
 _TABLES: Final = "model.data"
 _RECORD: Final = "built.json"
 _REMEDY: Final = (
-    "install 'sources[local]', or set model to the directory of another model, or kind to http or off;"
+    "install the extra local: docs/install.md, or set model to the directory of another model, or kind to http or off;"
     " search stays lexical until then"
 )
 
