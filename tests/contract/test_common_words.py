@@ -67,6 +67,19 @@ async def test_a_bounded_ranking_keeps_most_of_the_exact_one(
     assert [ranked.score for ranked in bounded] == sorted((ranked.score for ranked in bounded), reverse=True)
 
 
+async def test_in_a_narrow_scope_more_of_the_common_words_say_where_to_look(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        await fill(Bench(store, None))
+        text, inside = " ".join(COMMON), {"repos": frozenset({"r3"})}
+        best = {ranked.chunk for ranked in await ask(SqliteEngine(store, KEYS, EXACT), text, **inside)}
+        found = {}
+        for looked_up in (1, len(COMMON)):
+            limits = replace(TIGHT, refined=20, looked_up_inside=looked_up)
+            found[looked_up] = {ranked.chunk for ranked in await ask(SqliteEngine(store, KEYS, limits), text, **inside)}
+    shares = {looked_up: len(one & best) for looked_up, one in found.items()}
+    assert shares[1] < 5 <= shares[len(COMMON)]
+
+
 @pytest.mark.parametrize("together", [6, 2])
 async def test_the_chunk_with_all_of_the_common_words_comes_first(tmp_path: Path, together: int) -> None:
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:

@@ -33,7 +33,10 @@ class Limits(Struct, frozen=True):
     refined: int = 400
     """In how many candidates the common words are looked up."""
     looked_up: int = 4
-    """So many of the common words, the rarest, say which candidates those are."""
+    """So many of the common words, the rarest, say which candidates those are, beside other words of the question."""
+    looked_up_inside: int = 8
+    """So many in a narrow scope, where it takes half a millisecond each. Of the ten best of a room questions of 17
+    words had .78 with four, .90 with eight, .94 with all; the commonest take the longest (docs/scale.md)."""
     conjunctions: int = 1_000
     """Chunks with all words, or the rarer ones, from which candidates are chosen when every word is common."""
     together: int = 6
@@ -113,11 +116,12 @@ class CommonWords:
     def _with_common(self, promising: Candidates, unread: Sequence["_Unread"], base: str, task: Task) -> Candidates:
         """Candidates by what they have of the words that were read, and by which common words they have.
 
-        In a narrow scope a common word alone makes a candidate: any of them in a small index, else one of the rarest.
+        In a narrow scope a common word alone makes a candidate: any of them in a small index, else one of the rarer.
         """
         reach = self._scope.reach() if self._scope.is_narrow else self._scope.ranges
         is_exact = self._scope.is_narrow and task.chunks <= self._limits.small
-        for one in unread if is_exact else unread[: self._limits.looked_up]:
+        most = self._limits.looked_up_inside if self._scope.is_narrow else self._limits.looked_up
+        for one in unread if is_exact else unread[:most]:
             if not self._scope.is_narrow and not base:
                 break
             expression = one.expression if self._scope.is_narrow else f"({base}) AND {one.expression}"
