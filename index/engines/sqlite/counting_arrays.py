@@ -21,7 +21,7 @@ def counted(tallies: Tallies, wanted: Wanted) -> Counts:
     numbers = numpy.frombuffer(tallies.data, "<u4")
     is_likely = numpy.zeros(int(_LIKELY_BITS) + 1, dtype=bool)
     is_likely[asked & _LIKELY_BITS] = True
-    places = numpy.flatnonzero(is_likely[numbers & _LIKELY_BITS])
+    places = numpy.flatnonzero(is_likely.take(numbers & _LIKELY_BITS))  # sooner than by brackets
     which = numpy.searchsorted(asked, numbers[places])
     is_same = asked[numpy.minimum(which, len(asked) - 1)] == numbers[places]
     columns = numpy.searchsorted(bounds, places[is_same], side="right") - 1

@@ -200,7 +200,7 @@ class WordRanking:
                 last = nlargest(task.wanted, scored.values())[-1]
                 if (highest_left := sums.value(highest, order[start])) is not None and highest_left < last:
                     break
-        kept = sorted(scored, key=lambda key: (-scored[key], key))[: task.wanted]
+        kept = sorted(sorted(scored), key=scored.__getitem__, reverse=True)[: task.wanted]
         identities = self.known.ids(kept)
         best = sorted(identities, key=lambda key: (-scored[key], identities[key]))[:limit]
         return [(key, identities[key], scored[key]) for key in best]
