@@ -23,6 +23,8 @@ _AT_ONCE: Final = 50
 _CHUNKS_AT_ONCE: Final = 500
 _CHUNKS_AHEAD: Final = 3_000
 """Made, at most, while the full-text indexes take in what came before: 15 MB or so."""
+_CHARS_OF_A_CHUNK: Final = 2_500
+"""Of an ordinary one. A larger one counts as several, or some hundred pages of large ones would fill the memory."""
 _TAKEN_IN_FROM: Final = 2_500
 """New chunks that the full-text indexes take in before the end: more cost less, and leave more to wait for there."""
 
@@ -56,7 +58,8 @@ class Batch:
         if document.id in self._waiting:
             await self._write_waiting()
         self._waiting[document.id] = document, searchable(document, self.document_keys)
-        self._waiting_chunks += len(document.chunks)
+        size = sum(len(chunk.text) for chunk in document.chunks)
+        self._waiting_chunks += max(len(document.chunks), size // _CHARS_OF_A_CHUNK)
         self.documents += 1
         if len(self._waiting) >= _AT_ONCE or self._waiting_chunks >= _CHUNKS_AT_ONCE:
             is_idle = self._taking_in is None or self._taking_in.done()

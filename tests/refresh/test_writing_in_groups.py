@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -132,6 +133,20 @@ async def test_nothing_that_was_begun_outlives_a_batch_whose_time_is_over(store:
     assert is_secure == 1, "so much was deleted that a rewriting was to follow, but all of it was undone"
     await write(store, page(1, "edited"))
     assert len(await rows(store)) == len(before)
+
+
+async def test_large_chunks_count_as_several_so_that_fewer_of_them_wait(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_all, groups = documents.put_all, []
+
+    async def noted(connection: File, source_key: int, group: Any, **how: Any) -> documents.Written:
+        groups.append(len(group))
+        return await put_all(connection, source_key, group, **how)
+
+    monkeypatch.setattr(documents, "put_all", noted)
+    await write(store, *(page(number, "x" * 30_000) for number in range(10)))
+    assert groups == [5, 5], "500 ordinary ones are written at once, and each of these 10 in a page counts as 12"
 
 
 async def test_the_next_are_made_while_texts_are_taken_in_but_not_more_than_fit_into_memory(
