@@ -196,9 +196,17 @@ ADDRESS: Final = re.compile(r"[A-Za-z][\w.+\-]*@[\w.\-]+")
 TOKENISH: Final = re.compile(r"[\w.+/=~\-:|!$%*^@#&?,]+")
 
 
+FIELDS: Final = frozenset(
+    "user username userid uid login name host server port database data source driver provider encrypt timeout type mode version level length size min max id key value".split()
+)
+"""Names of fields, which have values of their own."""
+
+
 def is_nested(text: str) -> bool:
     """`user=admin`: a name with a value of its own, not what was drawn with such a sign in it."""
     nested = NESTED.match(text)
+    if nested and nested[1].istitle() and nested[1].lower() not in FIELDS and slot_of(nested[1]) is None:
+        return False  # `Winter=1890`
     return nested is not None and (
         len(nested[1]) >= 3
         and all(VARIABLE.fullmatch(part) or part.isupper() for part in re.split(r"[.\-]", nested[1]))
@@ -316,13 +324,14 @@ def is_quoted_password(value: Value, name: str, sign: str) -> bool:
     if sign in ",|":
         return (
             not ADDRESS.fullmatch(text)
-            and not IDENTIFIER.fullmatch(text)
+            and (not IDENTIFIER.fullmatch(text) or is_random(text, 10))
             and (looks_chosen(text, 6) or is_random(text, 12))
         )
     if slot_of(text) is not None or is_technical(text) or not any(c.isalnum() for c in text):
         return False
     if sign in "=:":
-        return len(text) >= 4 and (not text[0].isupper() or not text.isalpha() or sign == "=")
+        is_label = text[0].isupper() and text.isalpha() and not is_random(text, 10)
+        return len(text) >= 4 and (not is_label or sign == "=")
     return len(text) >= 5
 
 

@@ -75,7 +75,7 @@ PUBLIC: Final = frozenset(
     next prev previous page pagination continuation cancel cancellation sync cursor resume since design color colour has have is no
     use uses with without show hide toggle forgot forget change reset update check validate valid invalid require requires required
     compare encode decode hotkey shortcut keyboard arrow enter escape shift ctrl alt meta home ssl_certificate publishable pk anon site
-    lock request websocket accessor certificate cert   cnonce issue ticket csrf xsrf csrfmiddlewaretoken antiforgery
+    lock request websocket socket accessor certificate cert   cnonce issue ticket csrf xsrf csrfmiddlewaretoken antiforgery
     veřejný veřejného öffentlicher öffentlichen öffentliche pública publica publique pubblica publiczny открытый публичный primární cizí
     """.split()
 )

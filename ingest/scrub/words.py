@@ -42,8 +42,10 @@ GLUED_STEMS: Final = (
     "parol",
     "schluessel",
     "api_hash",
+    "api-hash",
     "apihash",
     "erlang_cookie",
+    "erlangcookie",
 )
 """Stems that stand in longer names without a border: `userpassword`, `apikey`."""
 BORDERED_STEMS: Final = ("pw", "psk")

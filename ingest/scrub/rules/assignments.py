@@ -109,7 +109,8 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
         return NOTHING
     if sign == " ":
         return blank_separated(key, value, text)
-    if sign == "=" and sign_match["equal"] and "\n" in sign_match["equal"] and not is_random(value.text, 12):
+    equal = sign_match["equal"] if sign == "=" else None
+    if equal and "\n" in equal and "\\" not in equal and not is_random(value.text, 12):
         return NOTHING
     if (
         sign == ":"

@@ -33,7 +33,7 @@ def is_word(text: str) -> bool:
     return sum(c in "AEIOU" for c in text) > 0.45 * len(text)
 
 
-ENTRA_HEAD: Final = re.compile(r"(?<![A-Za-z0-9_~.\-])[A-Za-z0-9_~.\-]{3}[0-9]$")
+ENTRA_HEAD: Final = re.compile(r"(?:(?<![A-Za-z0-9_~.\-])|(?<=%[0-9A-Fa-f]{2}))[A-Za-z0-9_~.\-]{3}[0-9]$")
 TERRAFORM_HEAD: Final = re.compile(START + r"[A-Za-z0-9]{10,20}$")
 BASE64_SIGNS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 AZURE_HEAD: Final = range(33, 78)
@@ -41,7 +41,7 @@ AZURE_HEAD: Final = range(33, 78)
 
 
 def entra_secret(match: re.Match[str], text: str) -> Spans:
-    head = ENTRA_HEAD.search(text, max(0, match.start() - 5), match.start())
+    head = ENTRA_HEAD.search(text, max(0, match.start() - 8), match.start())
     if not head or not is_random(match[0], 30) or is_placeholder(match[0], quoted=True):
         return NOTHING
     return ((head.start(), match.start() + len(match[0].rstrip("."))),)

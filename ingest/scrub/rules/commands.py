@@ -123,7 +123,11 @@ def places(program: Program, words: list[Word]) -> list[Word]:
             word = bare[place]
             if program.chosen and not looks_chosen(word.text):
                 continue
-            if "://" not in word.text and not re.fullmatch(r"[\w.+-]+@[\w.-]+", word.text):
+            if (
+                "://" not in word.text
+                and (word.quoted or word.text[-1:] != ":")
+                and not re.fullmatch(r"[\w.+-]+@[\w.-]+", word.text)
+            ):
                 found.append(word)
     return found
 

@@ -25,7 +25,11 @@ def authorization(match: re.Match[str], text: str) -> Spans:
     value = text[match.start("s") : match.end("s")].rstrip(".,:;")
     scheme = match[0][:6]
     end = match.start("s") + len(value)
-    if value.startswith(("/", "=", ":", "%")) or text[end : end + 1] in ("(", "$", "{"):
+    if (
+        value.startswith(("/", "=", ":", "%", "credential="))
+        or match["s"].startswith("credential=")
+        or text[end : end + 1] in ("(", "$", "{")
+    ):
         return NOTHING
     is_bearer = scheme.startswith("bearer")
     if value.isalpha() and len(value) < SHORTEST and not scheme.startswith("basic"):

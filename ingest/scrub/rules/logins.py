@@ -8,7 +8,7 @@ from typing import Final
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.rules.prose import BLANKS, is_strong
+from ingest.scrub.rules.prose import BLANKS, is_strong, is_unspoken
 from ingest.scrub.shapes import looks_chosen
 from ingest.scrub.slots import Value, is_credential, is_nested, read_value, whole
 
@@ -30,7 +30,7 @@ def pair(match: re.Match[str], text: str) -> Spans:
     good = (
         looks_chosen(value.text, 5)
         and (is_strong(value.text) or not match[0].rstrip().endswith(","))
-        and not re.fullmatch(r"[\w.\-]+\.[a-z]{2,6}|\d+[\w:.]*", value.text)
+        and (is_unspoken(value.text) or not re.fullmatch(r"[\w.\-]+\.[a-z]{2,6}|\d+[\w:.]*", value.text))
         and "/" not in value.text
         and is_credential(Slot.PASSWORD, value, name="", sign="is")
     )
@@ -50,7 +50,12 @@ def strong_value(at: int, text: str) -> Spans:
         value = Value(
             value.text[: host.start()], value.start, value.start + host.start(), value.quoted, text, value.close
         )
-    if not value or is_nested(value.text) or "/" in value.text or not is_strong(value.text):
+    if (
+        not value
+        or is_nested(value.text)
+        or "/" in value.text
+        or not (is_strong(value.text) or is_unspoken(value.text))
+    ):
         return NOTHING
     if re.fullmatch(r"[\w.\-]+\.[A-Za-z]{1,6}", value.text) or not is_credential(
         Slot.PASSWORD, value, name="", sign="is"

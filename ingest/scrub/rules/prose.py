@@ -49,6 +49,9 @@ OPENED: Final = re.compile(
     rf"(?:[ ][^\W\d_][^\W\d_]{{1,20}}){{1,2}}?[ ]{OPENER}"
 )
 """What the password opens, where no verb follows: `пароль от сервера`, `heslo k databázi`."""
+OPENED_BEFORE: Final = re.compile(
+    r"[ ](?:for|to|of|pro|ke?|na|do|od|für|von|vom|zum|zur|от|для|к|на|до|pour|du|de|del|para|di)(?:[ ][^\W\d_]{2,20}){1,2}$"
+)
 APPOSED: Final = re.compile(rf",[ ]{OPENER}")
 LOGIN_BEFORE: Final = re.compile(
     r"(?<![^\W_])(?:user(?:name)?|log(?:in)?|admin|root|account|jméno|uživatel\w{0,3}|přihl\w{1,8}|benutzer(?:name)?|nutzer|usuario|utilisateur|логин)(?![^\W_])[^\n]{0,40}$"
@@ -61,8 +64,8 @@ PLAIN_VERBS: Final = frozenset(
 BARE_NAMES: Final = frozenset("pass token key secret seed".split())
 BLANK: Final = frozenset(" \t\r\n\u00a0")
 FAR: Final = 240
-PROMISING: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|[A-Za-z]-[A-Za-z]")
-"""A value in a sentence has a digit, a sign or a quote, which most sentences have not."""
+PROMISING: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|[A-Za-z]-[A-Za-z]|[a-z][A-Z][A-Za-z]{0,20}?[a-z][A-Z]")
+"""A value in a sentence has a digit, a sign, a quote or capitals inside, which most sentences have not."""
 LONGEST_BEFORE: Final = 200
 CONTENDERS: Final = 6
 
@@ -94,6 +97,8 @@ def sentence(key: KeyName, text: str, low: str) -> Spans:
         is_loose = verb in LOOSE_VERBS and (is_bare or at > end or told["fill"].count(" ") > 4)
         is_sure = (bool(verb) and not is_loose) or (not told["fill"] and not is_loose)
         value = read_value(text, told.end())
+        if value and told["colon"] and value.is_last and OPENED_BEFORE.match(told["fill"]):
+            is_sure = is_sure or is_numbered_word(value.text)
         if value and tells(key, value, is_sure=is_sure, says_is=not is_bare and verb in PLAIN_VERBS):
             return (whole(value, text, key.slot),)
         further = told.end("verb") if verb else told.end()
@@ -168,6 +173,7 @@ def opened(key: KeyName, text: str) -> Spans:
     return (whole(value, text, key.slot),) if good and is_credential(key.slot, value, name="", sign="is") else NOTHING
 
 
+CLUSTER: Final = re.compile("[bcdfghjklmnpqrstvwxz]{4}", re.I)
 HOST: Final = re.compile(r"[a-z0-9]+(?:[.\-_][a-z0-9]+)+|[A-Z0-9]+(?:[.\-_][A-Z0-9]+)+")
 
 
@@ -176,13 +182,19 @@ def is_unspoken(text: str) -> bool:
     if not text.isalnum() or len(text) < 10 or is_technical(text):
         return False
     turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(text))
-    return turns > 3 or (text.lower() != text != text.upper() and is_random(text, 12))
+    return (
+        turns > 3
+        or (turns > 1 and bool(CLUSTER.search(text)))
+        or (text.lower() != text != text.upper() and is_random(text, 12))
+    )
 
 
 def adjacent(key: KeyName, text: str, low: str) -> Spans:
     """`password "falcon-harbor-51" works`, `with password R0cket.99`: no verb at all, so the value has to be strong."""
     slot, end, is_verb = key.slot, key.end, key.name.lower() in BARE_NAMES
     gap = ADJACENT.match(text, end)
+    if gap and "\n" in gap[0] and key.start and text[key.start - 1] in "+/":
+        return NOTHING  # a key word that chance has put into base 64
     if gap and "\n" in gap[0] and slot is not Slot.PASSWORD:
         value = read_value(text, gap.end())
         good = value and value.is_last and is_random(value.text, 20) and any(c.isdigit() for c in value.text)

@@ -204,7 +204,7 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="recovery-code",
         why="Backup codes stand in for the second factor.",
         pattern=re.compile(
-            rf"(?:{'|'.join(BACKUPS)})[ \-]?(?:codes?|kód[y]?|cod(?:es|igos)?)\b[^\n]{{0,40}}?(?:(?P<sign>[:=]|\bis|\bare|\bje|\bjsou)[ \t]{{0,4}}|(?<=[ \t])(?=[^\n]{{0,6}}\d)|(?=\r?\n))(?:\r?\n){{0,2}}"
+            rf"(?:{'|'.join(BACKUPS)})[ \-]?(?:codes?|kód[y]?|cod(?:es|igos)?)\b[^\n]{{0,40}}?(?:(?P<sign>[:=]|\bis|\bare|\bje|\bjsou)[ \t]{{0,4}}|(?<=[ \t])(?=[^\n]{{0,12}}\d)|(?=\r?\n))(?:\r?\n){{0,2}}"
             rf"(?P<s>(?:[ \t>*\-`]{{0,6}}(?:\d{{1,2}}[.)][ ])?{ONE_CODE}(?:[ ,;\t`]{{0,3}}\r?\n?)){{1,24}}+)"
         ),
         gate=gate(

@@ -14,7 +14,7 @@ from ingest.scrub.shapes import UUID, is_random, is_wordy, looks_chosen
 LONGEST_USERINFO: Final = 400
 USERINFO: Final = re.compile(r"(?P<user>[^\s:/@?#\"'<>`‹›\\]{0,128}):(?P<s>[^\s\"'<>`‹›]{1,256}?)@(?=[\w\[$%{*.-])")
 HEX_KEY: Final = re.compile("[0-9a-f]{32}")
-PORT: Final = re.compile(r"\d{1,5}(?=[/?#\s,]|$)")
+PORT: Final = re.compile(r"\d{1,5}(?=[/?#\s,;]|$)")
 DUMMY_PASSWORDS: Final = frozenset("pass password passwd pwd secret token key xxx user username".split())
 QUERY_NAMES: Final = frozenset(
     """
@@ -38,11 +38,12 @@ def userinfo(match: re.Match[str], text: str) -> Spans:
         return NOTHING
     user, value = found["user"], found["s"]
     start, end = found.span("s")
-    if PORT.match(text, start) and ("/" in value or "?" in value):
+    if PORT.match(text, start) and ("/" in value or "?" in value or ";" in value):
         return NOTHING
     if "/" in value or "?" in value or "#" in value:
         slash = min(value.find(c) for c in "/?#" if c in value)
-        if not user or "." in user or not looks_chosen(value, 5) or user == "localhost" or slash == 0:
+        is_host = ("." in user and "%40" not in user) or user == "localhost"
+        if is_host or not looks_chosen(value, 5) or slash == 0:
             return NOTHING
     further = re.compile(r"[^\s\"'<>`‹›/?#]{1,128}@(?=[\w\[])").match(text, end + 1)
     if further:
