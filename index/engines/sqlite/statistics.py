@@ -33,6 +33,7 @@ class Sample:
         self._keys = list(of.column(KEYS))
         self._known: set[int] | None = set()  # None: all
         self._chunks_of: Mapping[int, Sequence[int]] = {}
+        self._in_parts: dict[tuple[str, ...], Sequence[int]] = {}
 
     def prepare(self, keys: set[str]) -> None:
         """What is asked next is about these keys."""
@@ -40,23 +41,27 @@ class Sample:
             return
         self._known = None if self._known else numbers
         self._chunks_of = _chunks_of(self._keys, self._known)
+        self._in_parts.clear()
         if self._known is None:
             self._keys = []
 
-    def having_any(self, keys: Collection[str]) -> int:
+    def having_any(self, keys: tuple[str, ...]) -> int:
         """In how many of the chunks any of the keys stands, all of them prepared."""
-        return len(self._having_any(keys))
+        return sum(self._having_any(keys))
 
-    def is_everywhere(self, keys: Collection[str], share: float) -> bool:
+    def is_everywhere(self, keys: tuple[str, ...], share: float) -> bool:
         """Whether of most parts of the index more than this share of the chunks has any of the keys."""
-        having = self._having_any(keys)
-        if len(having) <= share * self.chunks / 2:
-            return False
-        in_part = Counter(chunk * SAMPLES // self.chunks for chunk in having)
-        return sum(number > share * self.chunks / SAMPLES for number in in_part.values()) > SAMPLES / 2
+        return sum(number > share * self.chunks / SAMPLES for number in self._having_any(keys)) > SAMPLES / 2
 
-    def _having_any(self, keys: Collection[str]) -> set[int]:
-        return set().union(*(self._chunks_of.get(number_of(key), ()) for key in keys))
+    def _having_any(self, keys: tuple[str, ...]) -> Sequence[int]:
+        """In each part of the index. The same common words are in question after question."""
+        if keys not in self._in_parts:
+            if len(self._in_parts) >= _MOST_COUNTS:
+                self._in_parts.clear()
+            having = set().union(*(self._chunks_of.get(number_of(key), ()) for key in keys))
+            in_part = Counter(chunk * SAMPLES // self.chunks for chunk in having)
+            self._in_parts[keys] = [in_part[part] for part in range(SAMPLES)]
+        return self._in_parts[keys]
 
 
 def _chunks_of(keys: Sequence[Sequence[int]], wanted: set[int] | None) -> Mapping[int, Sequence[int]]:

@@ -201,6 +201,8 @@ class WordRanking:
                 if (highest_left := sums.value(highest, order[start])) is not None and highest_left < last:
                     break
         kept = sorted(sorted(scored), key=scored.__getitem__, reverse=True)[: task.wanted]
+        while len(kept) > limit and scored[kept[-1]] < scored[kept[limit - 1]]:
+            kept.pop()
         identities = self.known.ids(kept)
         best = sorted(identities, key=lambda key: (-scored[key], identities[key]))[:limit]
         return [(key, identities[key], scored[key]) for key in best]
