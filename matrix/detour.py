@@ -6,38 +6,15 @@ time. What was jumped over is reported, never taken for silence.
 """
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from index.model import EventId, RoomId
 from matrix.errors import UnavailableError
-from matrix.reading import Direction, Moment
-from matrix.records import Context, Page
+from matrix.reading import Direction, History, Moment
+from matrix.records import Page
 from matrix.shape import RawEvent, integer_at
 
 _STRIDES_MS: Final = (*(4**exponent for exponent in range(27)), 2**53)  # as far as any time that JSON can hold
-
-
-class History(Protocol):
-    """What a detour needs of a `matrix.reading.RoomReader`."""
-
-    async def messages(
-        self,
-        room: RoomId,
-        *,
-        from_: str | None,
-        direction: Direction,
-        limit: int,
-        to: str | None = None,
-        attempts: int | None = None,
-    ) -> Page: ...
-
-    async def context(self, room: RoomId, event: EventId, *, attempts: int | None = None) -> Context | None: ...
-
-    async def event_at(
-        self, room: RoomId, sent_ms: int, direction: Direction, *, attempts: int | None = None
-    ) -> Moment | None: ...
-
-    async def is_alive(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)

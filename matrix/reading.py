@@ -34,7 +34,30 @@ class Moment:
     sent_ms: int
 
 
-class RoomReader(Protocol):
+class History(Protocol):
+    """What a walk through the history of a room asks: see `matrix.detour`, and `RoomReader` for errors."""
+
+    async def messages(
+        self,
+        room: RoomId,
+        *,
+        from_: str | None,
+        direction: Direction,
+        limit: int,
+        to: str | None = None,
+        attempts: int | None = None,
+    ) -> Page: ...
+
+    async def context(self, room: RoomId, event: EventId, *, attempts: int | None = None) -> Context | None: ...
+
+    async def event_at(
+        self, room: RoomId, sent_ms: int, direction: Direction, *, attempts: int | None = None
+    ) -> Moment | None: ...
+
+    async def is_alive(self) -> bool: ...
+
+
+class RoomReader(History, Protocol):
     """What ingest and bot may ask of a homeserver.
 
     Every call may raise CredentialError (dead token: end the run), RefusedError (a definite no), UnavailableError (no
@@ -60,24 +83,7 @@ class RoomReader(Protocol):
 
     async def sync_blind(self, since: str | None) -> SyncBatch: ...
 
-    async def messages(
-        self,
-        room: RoomId,
-        *,
-        from_: str | None,
-        direction: Direction,
-        limit: int,
-        to: str | None = None,
-        attempts: int | None = None,
-    ) -> Page: ...
-
-    async def context(self, room: RoomId, event: EventId, *, attempts: int | None = None) -> Context | None: ...
-
     async def event(self, room: RoomId, event: EventId, *, is_patient: bool = True) -> RawEvent | None: ...
-
-    async def event_at(
-        self, room: RoomId, sent_ms: int, direction: Direction, *, attempts: int | None = None
-    ) -> Moment | None: ...
 
     async def account_data(self, kind: str) -> JsonObject: ...
 
@@ -88,8 +94,6 @@ class RoomReader(Protocol):
     async def tags(self, room: RoomId) -> frozenset[str]: ...
 
     async def resolve(self, alias: str) -> RoomId | None: ...
-
-    async def is_alive(self) -> bool: ...
 
 
 def sync_filter(*, timeline_limit: int, lazy_members: bool = True, without: Collection[RoomId] = ()) -> JsonObject:

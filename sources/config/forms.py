@@ -6,7 +6,7 @@ compiled when a value is held against them, since no file has all forms.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -63,29 +63,25 @@ def _text(raw: object, expected: str) -> str:
 
 
 def _duration(raw: object, _base: Path) -> int:
-    if isinstance(raw, int | float) and not isinstance(raw, bool):
-        raise FormError(
-            f"the number {shown(raw)} has no unit",
-            f'write it as "{shown(raw)}s", "{shown(raw)}m", "{shown(raw)}h" or "{shown(raw)}d"',
-        )
-    text = _text(raw, "a duration")
-    try:
-        return parse_duration(text)
-    except ValueError as fault:
-        raise FormError(f"{fault}, found {shown(text)}", 'write it like "30s", "10m", "24h" or "7d"') from None
+    like = 'write it like "30s", "10m", "24h" or "7d"'
+    return _with_unit(raw, "a duration", parse_duration, units=("s", "m", "h", "d"), like=like)
 
 
 def _size(raw: object, _base: Path) -> int:
+    like = 'write it like "500 B", "2 kB" or "4 MiB"'
+    return _with_unit(raw, "a size", parse_size, units=(" B", " kB", " MiB"), like=like)
+
+
+def _with_unit(raw: object, what: str, read: Callable[[str], int], *, units: Sequence[str], like: str) -> int:
+    """`read` raises ValueError; `like` says how it is written."""
     if isinstance(raw, int | float) and not isinstance(raw, bool):
-        raise FormError(
-            f"the number {shown(raw)} has no unit",
-            f'write it as "{shown(raw)} B", "{shown(raw)} kB" or "{shown(raw)} MiB"',
-        )
-    text = _text(raw, "a size")
+        *others, last = [f'"{shown(raw)}{unit}"' for unit in units]
+        raise FormError(f"the number {shown(raw)} has no unit", f"write it as {', '.join(others)} or {last}")
+    text = _text(raw, what)
     try:
-        return parse_size(text)
+        return read(text)
     except ValueError as fault:
-        raise FormError(f"{fault}, found {shown(text)}", 'write it like "500 B", "2 kB" or "4 MiB"') from None
+        raise FormError(f"{fault}, found {shown(text)}", like) from None
 
 
 def _path(raw: object, base: Path) -> Path:

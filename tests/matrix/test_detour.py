@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index.model import EventId, RoomId
-from matrix.detour import History, Stretch, Unknown, read_stretch
+from matrix.detour import Stretch, Unknown, read_stretch
 from matrix.errors import UnavailableError
-from matrix.reading import Direction, Moment
+from matrix.reading import Direction, History, Moment
 from matrix.records import Context, Page
 from matrix.shape import RawEvent, integer_at
 from sources.demo.homeserver import Homeserver
