@@ -1,13 +1,12 @@
 """Engines to hold to the contract, each over an empty index of its own.
 
-Qdrant runs in this process (the client's local mode). With SOURCES_TEST_QDRANT_URL set it also runs on that server, in
-collections of its own, which are dropped again.
+Of Qdrant the storage engine runs in this process, as a library. With SOURCES_TEST_QDRANT_URL set it also runs on that
+server, in collections of its own, which are dropped again.
 """
 
 import os
-import warnings
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
 from uuid import uuid4
 
@@ -26,6 +25,8 @@ from index.store import documents, vectors
 from index.store.store import Store, open_store
 from index.text.searchable import searchable
 from index.text.words import Keys
+from tests.qdrant.edge import Edge
+from tests.qdrant.server import transport
 
 KEYS = Keys(("en", "cs"))
 
@@ -49,9 +50,7 @@ class Bench:
         else:
             async with self._store.transaction():
                 await self._store.save_fingerprint(fingerprint(self._dimension))
-            with warnings.catch_warnings():  # the local mode says that it needs no payload indexes
-                warnings.filterwarnings("ignore", "Payload indexes", UserWarning)
-                await deliver(self._store, self._cluster)
+            await deliver(self._store, self._cluster)
             engine = QdrantEngine(self._cluster, KEYS, await read_label(self._cluster))
             opened = engine.view(audience, filters)
         async with opened as view:
@@ -93,9 +92,10 @@ async def open_bench(folder: Path, engine: str) -> AsyncIterator[Bench]:
             return
         settings = QdrantSettings(SERVER_URL or "http://localhost", collection=f"test-{uuid4().hex}")
         if engine == "qdrant":
-            client = AsyncQdrantClient(":memory:")
-            yield Bench(store, Cluster(client, settings, "qdrant in this process"))
-            await client.close()
+            with closing(Edge()) as edge:
+                client = AsyncQdrantClient(settings.url, transport=transport(edge), check_compatibility=False)
+                yield Bench(store, Cluster(client, settings, "qdrant in this process"))
+                await client.close()
             return
         async with open_cluster(settings) as cluster:
             try:

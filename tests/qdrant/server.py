@@ -1,8 +1,8 @@
-"""A Qdrant on loopback: the part of its REST interface that the engine uses, over the client's own local mode.
+"""A Qdrant on loopback: the part of its REST interface that the engine uses, with real HTTP.
 
-What comes over the wire is real HTTP, so timeouts, cut answers and refusals are too; what ranks is the client's local
-mode, which keeps to the server's semantics and has no indexes, replicas or optimiser. Faults are queued by a piece of
-the path and used up one by one.
+So timeouts, cut answers and refusals are real too. What keeps the points and ranks them is Qdrant's own storage engine
+(`edge.py`), or with `is_local` the client's local mode, an imitation of it in Python without indexes, whose collections
+can be copied. Faults are queued by a piece of the path and used up one by one.
 """
 
 import json
@@ -13,15 +13,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import httpx
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 from qdrant_client import QdrantClient, models
 
 from tests.loopback import in_a_thread
+from tests.qdrant.edge import Edge
 
 VERSION = "1.20.0"
 
@@ -47,8 +50,9 @@ class Request:
 
 @dataclass
 class QdrantServer:
-    """`requests` are all that came, in order."""
+    """`requests` are all that came, in order. `client` reaches the points past them."""
 
+    is_local: bool = False
     api_key: str | None = None
     version: str = VERSION
     slow_s: float = 3.0
@@ -59,9 +63,21 @@ class QdrantServer:
     url: str = ""
 
     def __post_init__(self) -> None:
-        self.client = QdrantClient(":memory:")
+        self.edge = None if self.is_local else Edge()
         self.schemas: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
+
+    @cached_property
+    def client(self) -> QdrantClient:
+        if self.edge is None:
+            return QdrantClient(":memory:")
+        return QdrantClient("http://edge", transport=transport(self.edge), check_compatibility=False)
+
+    def close(self) -> None:
+        if "client" in vars(self):
+            self.client.close()
+        if self.edge is not None:
+            self.edge.close()
 
     def next_fault(self, path: str) -> Fault | None:
         with self._lock:
@@ -88,16 +104,35 @@ class QdrantServer:
             try:
                 return 200, self._answer(request)
             except ValueError as error:
-                status = 404 if "not found" in str(error) else 400
-                return status, {"status": {"error": str(error)}, "time": 0.0}
+                return _status(error), {"status": {"error": str(error)}, "time": 0.0}
 
     def _answer(self, request: Request) -> Any:
         if request.path == "/":
             return {"title": "qdrant - vector search engine", "version": self.version, "commit": "0"}
         _, _, collection, *rest = request.path.split("/")
         verb = f"{request.method} {'/'.join(rest)}".strip()
-        result = _VERBS[verb](self, unquote(collection), request.body or {})
+        name, body = unquote(collection), request.body or {}
+        result = _VERBS[verb](self, name, body) if self.edge is None else self.edge.answer(verb, name, body)
         return {"result": to_jsonable_python(result, by_alias=True), "status": "ok", "time": 0.0}
+
+
+def transport(edge: Edge) -> httpx.MockTransport:
+    """For a client that reaches the engine in this process, without HTTP."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        _, _, collection, *rest = request.url.path.split("/")
+        verb = f"{request.method} {'/'.join(rest)}".strip()
+        try:
+            result = edge.answer(verb, unquote(collection), json.loads(request.content or b"{}"))
+        except ValueError as error:
+            return httpx.Response(_status(error), json={"status": {"error": str(error)}, "time": 0.0})
+        return httpx.Response(200, json={"result": result, "status": "ok", "time": 0.0})
+
+    return httpx.MockTransport(answer)
+
+
+def _status(error: ValueError) -> int:
+    return 404 if "not found" in str(error) else 400
 
 
 Verb = Callable[[QdrantServer, str, dict[str, Any]], Any]
@@ -295,4 +330,4 @@ def serving(**settings: Any) -> Iterator[QdrantServer]:
             yield owner
         finally:
             owner.release.set()
-    owner.client.close()
+    owner.close()

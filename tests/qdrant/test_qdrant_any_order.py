@@ -158,7 +158,7 @@ class Copied:
 
 @pytest.fixture
 async def copied(tmp_path: Path) -> AsyncIterator[Copied]:
-    with serving() as server:
+    with serving(is_local=True) as server:
         yield Copied(tmp_path, server)
 
 
@@ -328,7 +328,7 @@ async def test_whatever_fails_and_whenever_nobody_sees_too_much_and_the_last_del
     tmp_path_factory: pytest.TempPathFactory,
     runs: list[tuple[list[tuple[str, SourceId, int]], str, int, tuple[int, Fault]]],
 ) -> None:
-    with serving() as server:
+    with serving(is_local=True) as server:
         copied = Copied(tmp_path_factory.mktemp("told"), server)
         await copied.put(DOCS, "the first")
         await copied.deliver()

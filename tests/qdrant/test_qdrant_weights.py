@@ -1,5 +1,6 @@
 """Weights of words as a cluster keeps them: a change of them needs another version, or the copy would hold both."""
 
+from index.engines.qdrant.engine import levelled
 from index.engines.qdrant.label import Label, label_of
 from index.engines.qdrant.weights import WEIGHTS_VERSION, of_chunk
 from index.model import Fingerprint
@@ -11,6 +12,15 @@ def test_these_weights_are_those_of_this_version() -> None:
     once, twice, with_title = 1.2522, 1.8445, 2.4159
     weights = sorted(round(value, 4) for value in found.values)
     assert (WEIGHTS_VERSION, weights) == (2, [*[once] * 6, twice, twice, with_title]), "raise WEIGHTS_VERSION"
+
+
+def test_scores_that_differ_by_what_a_sum_in_single_precision_loses_are_one_and_fall_by_id() -> None:
+    lost = 5.314566612243652, 5.3145670890808105
+    assert levelled([(lost[1], 9), (5.2, 4), (lost[0], 3), (0.0123456, 1)]) == [
+        (5.315, 3), (5.315, 9), (5.2, 4), (0.01235, 1)
+    ]  # fmt: skip
+    assert levelled([(1.0001, 2), (1.0, 1)]) == [(1.0, 2), (1.0, 1)]
+    assert levelled([]) == []
 
 
 def test_a_label_of_before_weights_had_versions_is_of_the_first() -> None:

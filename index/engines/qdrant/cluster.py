@@ -86,8 +86,6 @@ class Cluster:
                 return self._refusal(error)
             case JSONDecodeError():
                 return EngineError(f"{self.name}: the answer is not Qdrant's (check [index.qdrant] url)")
-            case ValueError():  # what the local mode raises in place of an answer
-                return EngineError(f"{self.name}: {str(error)[:_SHOWN]}")
         return error
 
     def _refusal(self, error: UnexpectedResponse) -> Exception:

@@ -6,7 +6,7 @@ one query for the nearest part of each chunk.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
@@ -29,6 +29,9 @@ from index.text.words import Keys
 
 SPARE: Final = 20
 """Places read beyond those wanted, so that equal scores at the end fall by id and not by chance."""
+SINGLE: Final = 1e-5
+"""Scores of words that differ by no more than this share are one. The server adds up in single precision, in the order
+in which it came to know the words, from hidden chunks too: what differs in the last digits would tell of those."""
 LOOKED_AT: Final = 256
 """Chunks that are looked at for words that contain one that stands nowhere."""
 LEAST_INSIDE: Final = 3
@@ -137,7 +140,7 @@ class QdrantView:
         query = models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
         params = models.SearchParams(idf=models.IdfCorpusParams(corpus=self._audience))
         points = await self._query(query, WORDS, scope, limit + SPARE, params)
-        best = sorted(((point.score, int(point.id)) for point in points if point.score > 0), key=_by_score)[:limit]
+        best = levelled((point.score, int(point.id)) for point in points if point.score > 0)[:limit]
         return [Ranked(ChunkId(identity), rank, score) for rank, (score, identity) in enumerate(best, start=1)]
 
     async def _coverage(
@@ -264,6 +267,17 @@ def consistency_of(cluster: Cluster) -> models.ReadConsistency | None:
     """What reads ask for; None where one replica is all there is or all that is wanted."""
     wanted = cluster.settings.read_consistency
     return None if wanted == "one" or cluster.settings.replicas == 1 else models.ReadConsistencyType(wanted)
+
+
+def levelled(scored: Iterable[tuple[float, int]]) -> list[tuple[float, int]]:
+    """Best first; scores that are one but for `SINGLE` fall by id. What is told of a score are four digits."""
+    found: list[tuple[float, int]] = []
+    level = 0.0
+    for score, identity in sorted(scored, key=_by_score):
+        if not found or score < level * (1.0 - SINGLE):
+            level = score
+        found.append((level, identity))
+    return [(float(f"{level:.4g}"), identity) for level, identity in sorted(found, key=_by_score)]
 
 
 def _by_score(scored: tuple[float, int]) -> tuple[float, int]:
