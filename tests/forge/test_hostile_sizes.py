@@ -78,7 +78,7 @@ def test_a_huge_block_is_cut_between_lines_and_each_chunk_names_its_own(block: s
 
 
 def test_the_head_of_a_table_is_not_repeated_where_it_is_longer_than_the_rows() -> None:
-    """A page of 50 KB became 100 MB so, and one of a megabyte would have become more than there is memory."""
+    """A page of 32 kB, 3,000 rows under a head of 20 kB, became 60 MB so: a megabyte goes beyond memory."""
     head = "|" + "h" * 40_000 + "|\n|---|\n"
     made = read("a.md", head + "|row|\n" * 2_000)
     assert max(sizes(made)) <= MAX_BYTES
