@@ -23,6 +23,10 @@ SIGNS_AFTER: Final = ("=", "-")
 KEY_LINE: Final = re.compile(r"key[ \t]{0,8}=[ \t]{0,8}[A-Za-z0-9+/=_\-]{24,}+[ \t\r]{0,8}(?:\n|$)")
 """A line of a configuration file and nothing else on it."""
 LINE_START: Final = re.compile(r"(?:^|\n)[ \t>+]{0,15}$")
+DRAWN: Final = re.compile("[A-Za-z0-9+/]{20}")
+UNKNOWN_KEY: Final = Slot.UNKNOWN_KEY
+NEAR: Final = 80
+"""How far what an unknown key may be is looked for."""
 SPACES: Final = re.compile("[ \u00a0-]")
 WORD: Final = re.compile(r"[^\W_][\w'’/]{0,24}")
 WORDS_BEFORE: Final = 3
@@ -71,7 +75,7 @@ def key_names(text: str, low: str, stems: list[tuple[int, str]]) -> list[KeyName
         slot = slot_of(name) if is_option else slot_here(name, text, start)
         if slot is None and is_bare(name) and (after := AFTER.match(text, end)):
             slot, end = known_slot(f"{after['word']} {name}"), after.end()
-        if slot is not None:
+        if slot is not None and (slot is not UNKNOWN_KEY or DRAWN.search(text, end, end + NEAR)):
             names.append(KeyName(name, start, end, slot, is_option))
     return names
 
@@ -130,7 +134,7 @@ def slot_here(name: str, text: str, start: int) -> Slot | None:
     if not qualifiers:
         return slot
     full = slot_of(f"{qualifiers} {name}")
-    if full is Slot.UNKNOWN_KEY:  # in sentences there are many that are none: "the hash key", "a row key"
+    if full is UNKNOWN_KEY:  # in sentences there are many that are none: "the hash key", "a row key"
         return slot
     return full if slot is None or full is None else min(slot, full)
 

@@ -203,7 +203,7 @@ def is_placeholder(value: str, *, quoted: bool = False) -> bool:
     low = value.lower()
     if DRAWN.fullmatch(value) and len(set(value)) > 9 and not TELLTALE.find(low):
         return is_ramp(low) or (not THREE_DIGITS.search(value) and is_dummy(value, low))
-    if "‹" in value or "›" in value or "\0" in value:
+    if "[^" in value or "‹" in value or "›" in value or "\0" in value:
         return True
     bare = value.strip(" \t\"'`")
     if not bare or is_mask(bare) or is_reference(bare) or (not quoted and is_code(bare)):

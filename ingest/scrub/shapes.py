@@ -20,6 +20,13 @@ VERSION: Final = re.compile(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[a-z]++[-.]?\d*+)*+")
 MEASURE: Final = re.compile(
     r"[~<>=≤≥+\-]*\d[\d.,]*(?:[-–x]\d+)?\s?(?:[a-zA-Zµ%°/]{0,5}|chars?|characters|znaků|bits?|bytes?)"
 )
+CRYPTOGRAPHY: Final = re.compile(
+    r"(?:(?:hmac|hkdf|pbkdf|rsa|dsa|ecdsa|ecdh|eddsa|aes|des|sha|cram|md|crc|ripemd|rmd|poly|chacha|gcm|cbc|ctr|ccm|xts|oaep|pss|encrypt|decrypt|with|and|blake|kmac|cmac|gost|"
+    r"keccak|shake|bcrypt|scrypt|argon)[-_/]?\d{0,5}[a-z]?[-_/]?){1,6}",
+    re.I,
+)
+NUMBERED_NAME: Final = re.compile(r"[a-z]{2,12}-?\d{1,2}(?:\.\d{1,2}){1,3}")
+"""`glibc2.8`, `python3.11`."""
 AMOUNT_SIGNS: Final = frozenset("vV~<>=≤≥+-")
 """What a version or a measure may begin with, beside a digit."""
 ORDINAL: Final = re.compile(r"\d+(?:st|nd|rd|th)|[A-Za-z]\d{1,2}|\d[A-Za-z]{1,2}")
@@ -42,8 +49,10 @@ def entropy(text: str) -> float:
 
 def is_wordy(text: str) -> bool:
     """Made of words: CamelCase, snake_case or kebab-case with parts as long as words have, which can be spoken."""
-    if text.lower() != text != text.upper() and spoken(text) >= 0.7 * len(text):
-        return True
+    if text.lower() != text != text.upper():
+        share = 0.6 if len(text) >= 20 and not DIGITS(text) else 0.7
+        if spoken(text) >= share * len(text):
+            return True
     parts = CAMEL.findall(text)
     letters = sum(map(len, parts))
     if not parts or letters < 0.7 * len(text) or letters / len(parts) < 4.2:
@@ -89,7 +98,11 @@ def is_technical(text: str) -> bool:
         DATE_TIME.fullmatch(text) or VERSION.fullmatch(text) or MEASURE.fullmatch(text)
     ):
         return True
-    return bool(ORDINAL.fullmatch(text) or (first.isalpha() and TECHNICAL.fullmatch(text)))
+    if ORDINAL.fullmatch(text):
+        return True
+    return first.isalpha() and bool(
+        TECHNICAL.fullmatch(text) or NUMBERED_NAME.fullmatch(text) or (len(text) < 40 and CRYPTOGRAPHY.fullmatch(text))
+    )
 
 
 def looks_chosen(text: str, least: int = 6) -> bool:

@@ -218,6 +218,8 @@ def is_credential(slot: Slot, value: Value, *, name: str, sign: str) -> bool:
     text = value.text
     if len(text) < 3 or (not value.quoted and value.next in ("(", "[")):
         return False
+    if sign == "(" and not value.quoted and value.next not in (")", "]"):
+        return False  # the first of several arguments
     if slot is not Slot.PASSWORD and not is_drawn(slot, value, name, sign):
         return False
     if (
@@ -236,21 +238,29 @@ def is_drawn(slot: Slot, value: Value, name: str, sign: str) -> bool:
     text = value.text
     if "://" in text or (VARIABLE.fullmatch(text) and slot_of(text.rstrip("0123456789")) is not None):
         return False  # a variable, named like what it holds
-    if TYPE_NAME.search(text) or (NUMBER.fullmatch(text) and not value.quoted):
-        return False
-    if "." in text and text.endswith(f".{name}"):
-        return False  # what a module hands on under the same name
-    if name.endswith(("signing key", "SigningKey", "signing_key", "key", "Key", "KEY")) and FINGERPRINT.fullmatch(text):
-        return False
     if not TOKENISH.fullmatch(text) or (len(text) < 32 and is_technical(text)):
         return False
     if slot is Slot.UNKNOWN_KEY:
-        return is_key_beyond_doubt(text)
-    if slot is Slot.SECRET:
-        return is_random(text, 8) or looks_chosen(text, 8) or is_env_word(value, name, sign)
-    if slot is Slot.TOKEN:
-        return is_random(text, 12) and not is_slug(text)
-    return is_random(text, 16) and not is_slug(text) and ("/" not in text or not is_path(text))
+        good = is_key_beyond_doubt(text)
+    elif slot is Slot.SECRET:
+        good = is_random(text, 8) or looks_chosen(text, 8) or is_env_word(value, name, sign)
+    elif slot is Slot.TOKEN:
+        good = is_random(text, 12) and not is_slug(text)
+    else:
+        good = is_random(text, 16) and not is_slug(text) and ("/" not in text or not is_path(text))
+    return good and not is_thing(value, name)
+
+
+def is_thing(value: Value, name: str) -> bool:
+    """A type, a number, a list, a fingerprint, or what is named like the name beside it: code, and no secret."""
+    text = value.text
+    if TYPE_NAME.search(text) or (len(name) > 5 and name.lower() in text.lower()) or text.endswith(f".{name}"):
+        return True
+    if text.isidentifier() and text.count("_") > 1 and not DIGITS.search(text):
+        return True
+    if not value.quoted and (text.count(",") > 1 or NUMBER.fullmatch(text)):
+        return True
+    return bool(FINGERPRINT.fullmatch(text)) and name.lower().endswith("key")
 
 
 def is_key_beyond_doubt(text: str) -> bool:
@@ -338,7 +348,13 @@ def is_quoted_password(value: Value, name: str, sign: str) -> bool:
 def is_plain_word(value: Value, name: str, sign: str) -> bool:
     """A bare word is a password only where a configuration says so: `DB_PASSWORD=watermelon` up to the end of the line."""
     text = value.text
-    if not text.isalpha() or not 4 <= len(text) <= 40 or slot_of(text) is not None or value.next in tuple("),.("):
+    if (
+        text.lower() in name.lower()
+        or not text.isalpha()
+        or not 4 <= len(text) <= 40
+        or slot_of(text) is not None
+        or value.next in tuple("),.(")
+    ):
         return False
     if not value.is_last and not (sign == "=" and name.isupper() and "_" in name):
         return False

@@ -22,13 +22,12 @@ SIGN: Final = re.compile(
     (?:
       (?P<annotated>:[ \t]{{0,4}}(?:[a-z_][\w.]{{0,24}}+(?:\[[\w., |]{{0,30}}\]|<[\w., ]{{0,30}}>)?(?:[ ]?\|[ ]?\w{{1,12}}){{0,2}}|&'?\w{{0,8}}[ ]?str)(?:[ \t]{{1,4}}=(?![=>~])|=(?=["'`])))
     | (?P<equal>(?::=|\?=|\+=|<-|=>|==>|-?->|=(?![=>~])|%3d|[→⇒⟶＝])(?:[ \t]{{0,4}}\\?\r?\n)?)
-    | (?P<below>:[ \t]{{0,4}}\r?\n[ \t>+]{{1,24}}value:[ \t]{{1,8}})
     | (?P<colon>(?:::?|：)(?![:/]{{2}})(?:\*{{1,2}}(?=\s)|</(?:b|strong|em|i|td|th|label|span|dt|p|code)>|=)?(?P<down>[ \t]{{0,8}}(?:[|>][-+]?)?[ \t]{{0,8}}(?:\r?\n|\\n)[ \t>+]{{1,24}}+(?![-\w.]{{1,40}}[:=]))?)
     | (?P<value>(?:value|content|data-value|default|val)[ \t]{{0,3}}=[ \t]{{0,3}}(?=["'&]))
     | (?P<element>/?(?:>|&gt;)[ \t]{{0,4}}(?:\r?\n[ \t]{{0,24}})?(?:<(?:string|value|td|code|dd|span|b|strong|pre|kbd|tt|input[^>]{{0,80}}value=)[^<>]{{0,40}}>?[ \t]{{0,4}}){{0,2}}(?=\S))
     | (?P<string>(?:\r?\n[ \t>+]{{0,24}})?<(?:string|value|td|dd|code)>)
+    | (?P<comma>,(?!\s{{0,24}}\\{{0,2}}["'](?:value|val|content|default)\\{{0,2}}["'][ \t]{{0,3}}[:=])[ \t]{{0,8}}(?:\r?\n[ \t]{{0,24}})?(?=["'`&\\@]|[rbu]["']))
     | (?P<env>,?(?:[ \t]{{0,4}}\r?\n[>+]?)?[ \t,]{{0,24}}\\{{0,2}}["']?(?:value|val|content|default)\\{{0,2}}["']?[ \t]{{0,3}}[:=]{{1,2}}[ \t]{{0,8}})
-    | (?P<comma>,[ \t]{{0,8}}(?:\r?\n[ \t]{{0,24}})?(?=["'`&\\@]|[rbu]["']))
     | (?P<block>\{{[ \t]{{0,4}}\r?\n(?:[^\n}}]{{0,120}}\n){{0,4}}?[ \t]{{0,16}}(?:default|value)[ \t]{{0,8}}=[ \t]{{0,4}})
     | (?P<pipe>\|(?!\|)[ \t]{{0,40}})
     | (?P<paren>[(\[]\s{{0,2}}(?![(\[]))
@@ -39,8 +38,10 @@ SIGN: Final = re.compile(
     """,
     re.X,
 )
+LINE_ENDS: Final = ("\n", "\r")
+BELOW: Final = re.compile(r"\r?\n[ \t>+]{1,24}value:[ \t]{1,8}")
 SIGNS: Final = {
-    "annotated": "=", "equal": "=", "colon": ":", "value": "=", "element": "=", "string": "=", "comma": ",", "env": ":", "below": ":", "block": "=", "pipe": "|", "paren": "(", "dash": "-",
+    "annotated": "=", "equal": "=", "colon": ":", "value": "=", "element": "=", "string": "=", "comma": ",", "env": ":", "block": "=", "pipe": "|", "paren": "(", "dash": "-",
     "blank": " ",
 }  # fmt: skip
 ODD_VALUE: Final = re.compile(r"=(?=[=~>][^\s=~>/])")
@@ -77,12 +78,12 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
         return NOTHING  # a parameter of an address, which has other borders
     if text[end : end + 1] == "=" and is_name_at(text, end + 1):
         return NOTHING  # the inner name is judged on its own
-    if text.endswith("://", 0, start):
+    if start and text[start - 1] == "/" and text.endswith("://", 0, start):
         return NOTHING  # the user of an address, whose password has other borders
     if start and text[start - 1] == ":" and ARN.search(text, max(0, start - 120), start):
         return NOTHING
     if PROSE_NEXT.match(text, end):
-        if text.endswith("/", 0, start) and (pair := pair_value(start, end + 1, text, low)):
+        if start and text[start - 1] == "/" and (pair := pair_value(start, end + 1, text, low)):
             return pair
         value = read_value(text, PLAIN_TYPE.match(text, end).end())  # type: ignore[union-attr]  # a blank is there
         return blank_separated(key, value, text) if value else NOTHING
@@ -102,9 +103,16 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
         return NOTHING
     if is_name_at(text, sign_match.end()) or (sign_match["element"] and text[sign_match.end()] in "@])`"):
         return NOTHING
-    if start and text[start - 1] in "/ " and (pair := pair_value(start, sign_match.end(), text, low)):
+    if (
+        start
+        and "/" in text[start - 1 - (text[start - 1] == " ") : start]
+        and (pair := pair_value(start, sign_match.end(), text, low))
+    ):
         return pair
-    value = read_value(text, sign_match.end())
+    at = sign_match.end()
+    if sign == ":" and text[at : at + 1] in LINE_ENDS and (below := BELOW.match(text, at)):
+        at = below.end()
+    value = read_value(text, at)
     if value is None:
         return NOTHING
     if sign == " ":
@@ -166,7 +174,11 @@ def blank_separated(key: KeyName, value: Value, text: str) -> Spans:
         sign = "=" if key.is_option or value.quoted else "-"
         return (whole(value, text, key.slot),) if is_credential(key.slot, value, name=key.name, sign=sign) else NOTHING
     drawn = is_random(value.text, 20) and any(c.isdigit() for c in value.text) and value.text.count("/") < 3
-    if drawn and key.slot is not Slot.PASSWORD and is_credential(key.slot, value, name=key.name, sign=" "):
+    if (
+        drawn
+        and key.slot not in (Slot.PASSWORD, Slot.UNKNOWN_KEY)
+        and is_credential(key.slot, value, name=key.name, sign=" ")
+    ):
         return (whole(value, text, key.slot),)
     return NOTHING
 

@@ -291,9 +291,10 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="cloud-secret",
         why="API tokens of Proxmox: user, realm, name, and a UUID that is the secret.",
         pattern=re.compile(
-            r"@(?:pam|pve|pbs|[a-z]{2,12})![A-Za-z][\w.\-]{0,40}[=: ]{1,3}(?P<s>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?![\w\-])"
+            r"@(?:pam|pve|pbs)![A-Za-z][\w.\-]{0,40}[=: ]{1,3}(?P<s>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?![\w\-])"
         ),
-        gate=gate("@", also=("!",)),
+        gate=gate("@pam! @pve! @pbs!"),
+        is_anchored=True,
         finds=("Authorization: PVEAPIToken=root@pam!mon=⟦{uuid}⟧", "backup@pbs!nightly ⟦{uuid}⟧"),
         leaves=("root@pam!mon is read only", "@petr! see {uuid}"),
         worst="@pam!a",

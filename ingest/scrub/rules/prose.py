@@ -64,8 +64,12 @@ PLAIN_VERBS: Final = frozenset(
 BARE_NAMES: Final = frozenset("pass token key secret seed".split())
 BLANK: Final = frozenset(" \t\r\n\u00a0")
 FAR: Final = 240
-PROMISING: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|[A-Za-z]-[A-Za-z]|[a-z][A-Z][A-Za-z]{0,20}?[a-z][A-Z]")
-"""A value in a sentence has a digit, a sign, a quote or capitals inside, which most sentences have not."""
+PROMISING: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|-(?<=[A-Za-z]-)(?=[A-Za-z])")
+"""A value in a sentence has a digit, a sign or a quote, which most sentences have not."""
+CAPITALS_INSIDE: Final = re.compile(r"[ ][A-Za-z]{0,16}?[a-z][A-Z][A-Za-z]{0,16}?[a-z][A-Z][A-Za-z]{0,40}+(?![\w(.])")
+NEAR: Final = 48
+PASSWORD: Final = Slot.PASSWORD
+UNKNOWN_KEY: Final = Slot.UNKNOWN_KEY
 LONGEST_BEFORE: Final = 200
 CONTENDERS: Final = 6
 
@@ -73,10 +77,10 @@ CONTENDERS: Final = 6
 def sentence(key: KeyName, text: str, low: str) -> Spans:
     """The first value after the name that a verb or a sign presents and that is one."""
     end, slot = key.end, key.slot
-    if slot is Slot.UNKNOWN_KEY:
+    if slot is UNKNOWN_KEY:
         return NOTHING
-    if (text[end : end + 1] == "=" and text[end + 1 : end + 2] not in BLANK) or not PROMISING.search(
-        text, end, end + FAR
+    if (text[end : end + 1] == "=" and text[end + 1 : end + 2] not in BLANK) or not (
+        PROMISING.search(text, end, end + FAR) or (slot is PASSWORD and CAPITALS_INSIDE.search(text, end, end + NEAR))
     ):
         return told_phrase(key, text, low)
     if key.start and text[key.start - 1] in "<{[":
@@ -105,7 +109,9 @@ def sentence(key: KeyName, text: str, low: str) -> Spans:
         if further <= at:
             break
         at = further
-    return told_phrase(key, text, low) or adjacent(key, text, low) or opened(key, text)
+    return (
+        told_phrase(key, text, low) or adjacent(key, text, low, is_verb=is_bare) or opened(key, text, is_verb=is_bare)
+    )
 
 
 def told_phrase(key: KeyName, text: str, low: str) -> Spans:
@@ -130,6 +136,8 @@ def tells(key: KeyName, value: Value, *, is_sure: bool, says_is: bool) -> bool:
         return is_sure and (looks_chosen(text, 5) or (says_is and is_word))
     if any(c in text for c in "/{}()") or not (is_sure or is_strong(text) or is_random(text, 12)):
         return False
+    if text.replace("_", "").isalpha() and key.name.lower() == "pass":
+        return False  # what somebody passes to a function
     numbered = NUMBERED.fullmatch(text)
     if not numbered or text.count("-") >= 2 or len(numbered["digits"]) >= 3:
         return True
@@ -155,15 +163,12 @@ def is_strong(text: str) -> bool:
     return len(text) >= 7 and has_digit and (mixed or sign or text.count("-") >= 2) and not is_technical(text)
 
 
-def opened(key: KeyName, text: str) -> Spans:
+def opened(key: KeyName, text: str, *, is_verb: bool) -> Spans:
     """`heslo k databázi X`, `the default password, X, still works`: only what no name of a host or thing is like."""
-    if key.slot is not Slot.PASSWORD or key.name.lower() in BARE_NAMES:
+    if key.slot is not Slot.PASSWORD or text[key.end : key.end + 1] not in (" ", ",") or is_verb:
         return NOTHING
-    gap = OPENED.match(text, key.end)
-    is_apposed = False
-    if not gap:
-        gap = APPOSED.match(text, key.end)
-        is_apposed = gap is not None
+    is_apposed = text[key.end] == ","
+    gap = (APPOSED if is_apposed else OPENED).match(text, key.end)
     value = read_value(text, gap.end()) if gap else None
     if not value or is_nested(value.text) or any(c in value.text for c in "/(:\\") or HOST.fullmatch(value.text):
         return NOTHING
@@ -189,9 +194,9 @@ def is_unspoken(text: str) -> bool:
     )
 
 
-def adjacent(key: KeyName, text: str, low: str) -> Spans:
+def adjacent(key: KeyName, text: str, low: str, *, is_verb: bool) -> Spans:
     """`password "falcon-harbor-51" works`, `with password R0cket.99`: no verb at all, so the value has to be strong."""
-    slot, end, is_verb = key.slot, key.end, key.name.lower() in BARE_NAMES
+    slot, end = key.slot, key.end
     gap = ADJACENT.match(text, end)
     if gap and "\n" in gap[0] and key.start and text[key.start - 1] in "+/":
         return NOTHING  # a key word that chance has put into base 64
@@ -206,24 +211,22 @@ def adjacent(key: KeyName, text: str, low: str) -> Spans:
     if not gap or slot is not Slot.PASSWORD or ("\n" in gap[0] and is_verb):
         return NOTHING
     value = read_value(text, gap.end())
-    if (
-        not value
-        or is_nested(value.text)
-        or "/" in value.text
-        or "(" in value.text
-        or not is_credential(slot, value, name="", sign="is")
-    ):
+    if not value or ("\n" in gap[0] and not value.quoted and not value.is_last):
         return NOTHING
-    if value.quoted:
-        good = looks_chosen(value.text, 6)
-    else:
-        if is_verb and value.text.isidentifier() and sum(map(str.isdigit, value.text)) < 2:
-            return NOTHING  # what somebody passes to a function
-        is_login = bool(LOGIN_BEFORE.search(low, max(0, key.start - 60), key.start))
-        good = (is_strong(value.text) or is_unspoken(value.text) or (is_login and is_numbered_word(value.text))) and (
-            "\n" not in gap[0] or value.is_last
-        )
-    return (whole(value, text, slot),) if good else NOTHING
+    good = looks_chosen(value.text, 6) if value.quoted else stands_alone(key, value.text, low, is_verb=is_verb)
+    if not good or is_nested(value.text) or "/" in value.text or "(" in value.text:
+        return NOTHING
+    return (whole(value, text, slot),) if is_credential(slot, value, name="", sign="is") else NOTHING
+
+
+def stands_alone(key: KeyName, value: str, low: str, *, is_verb: bool) -> bool:
+    """What is right beside a name, and looks like nothing but a password."""
+    if is_strong(value) or is_unspoken(value):
+        digits = sum(map(str.isdigit, value))
+        is_argument = is_verb and value.isidentifier()
+        is_option = value.count("-") < 2 and bool(HOST.fullmatch(value))
+        return digits > 1 or not (is_argument or is_option)  # `pass asn1Spec`, `password prefer-ipv4`
+    return is_numbered_word(value) and bool(LOGIN_BEFORE.search(low, max(0, key.start - 60), key.start))
 
 
 def is_numbered_word(text: str) -> bool:

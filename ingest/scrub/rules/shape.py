@@ -8,11 +8,15 @@ from ingest.scrub.model import NOTHING, Gate, Rule, Spans, Validator, gate
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.shapes import is_random, is_slug
 
-START: Final = r"(?:(?<![0-9A-Za-z_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=__)|(?<=(?<![0-9A-Za-z_])_))"
+START: Final = r"(?:(?<![0-9A-Za-z_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=_)(?<![0-9A-Za-z]_))"
 """A token begins where no letter or digit stands before it, an escaped line end, a percent escape and the sign of
 slanted text apart."""
-STARTED: Final = r"(?:(?<![0-9A-Za-z_].)|(?<=\\[nrt].)|(?<=%[0-9A-Fa-f][0-9A-Fa-f].)|(?<=__.)|(?<=(?<![0-9A-Za-z_])_.))"
+STARTED: Final = r"(?:(?<![0-9A-Za-z_].)|(?<=\\[nrt].)|(?<=%[0-9A-Fa-f][0-9A-Fa-f].)|(?<=_.)(?<![0-9A-Za-z]_.))"
 """The same for its first character, after that has been read: a search for one of a few characters is fast."""
+
+
+NUMBERED_WORDS: Final = re.compile(r"(?:[a-z]{2,}+\d{0,3}_)++[a-z]{2,}+\d{0,3}")
+"""`create_bigint_int64`: what follows a prefix in the name of a function."""
 
 
 def drawn(least: int = 12) -> Validator:
@@ -23,9 +27,10 @@ def drawn(least: int = 12) -> Validator:
         body = drawn_part(match)
         if (
             not is_random(body, least)
-            or is_slug(body)
             or is_placeholder(value, quoted=True)
             or is_placeholder(body, quoted=True)
+            or is_slug(body)
+            or NUMBERED_WORDS.fullmatch(body)
         ):
             return NOTHING
         return token_span(match)

@@ -79,6 +79,8 @@ def lone_user(match: re.Match[str], text: str) -> Spans:
     return (match.span("s"),)
 
 
+SCHEMES: Final = frozenset("mailto xmpp sip sips acct cc bcc to from reply-to mail email e-mail irc jabber".split())
+"""What stands before an address and a colon, and is no user."""
 SHORTEST: Final = 6
 USER_BEFORE: Final = re.compile(r"(?<![\w./:@%\-!#$])[A-Za-z][\w.\-]{0,40}:(?P<s>[^\s:@/\"'<>`‹›(){}\[\]]{6,64})$")
 
@@ -89,7 +91,7 @@ def bare_userinfo(match: re.Match[str], text: str) -> Spans | None:
     colon = text.rfind(":", max(0, at - 65), at)
     if colon < 1 or at - colon <= SHORTEST or not (found := USER_BEFORE.search(text, max(0, colon - 41), at)):
         return None
-    if is_placeholder(found["s"]) or not looks_chosen(found["s"], 6):
+    if found[0].partition(":")[0].lower() in SCHEMES or is_placeholder(found["s"]) or not looks_chosen(found["s"], 6):
         return NOTHING
     return (found.span("s"),)
 
