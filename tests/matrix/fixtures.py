@@ -3,7 +3,8 @@
 `homeserver` is the process, `people` makes users and rooms, `proxy` stands before it and spoils answers on demand.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Final
 
 import pytest
 
@@ -11,11 +12,20 @@ from sources.demo.homeserver import Homeserver
 from tests.matrix.people import People
 from tests.matrix.proxy import Proxy
 
+UNASKED: Final[Mapping[str, object]] = {
+    "stats": {"enabled": False},
+    "push": {"enabled": False},
+    "update_user_directory_from_worker": "nobody",
+    "send_federation": False,
+}
+"""What Synapse makes of each event for others: the room directory, push, the user directory, other servers.
+The program asks for none of it, and it is a quarter of Synapse's work."""
+
 
 @pytest.fixture(scope="session")
 def homeserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Homeserver]:
     """One per test process, shared by all its tests: make your own users and rooms."""
-    with Homeserver(tmp_path_factory.mktemp("homeserver")) as server:
+    with Homeserver(tmp_path_factory.mktemp("homeserver"), extra=UNASKED) as server:
         yield server
 
 
