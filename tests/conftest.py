@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.dictionaries import dictionaries
 from tests.matrix.fixtures import homeserver, people, proxy
 
-__all__ = ["homeserver", "people", "proxy"]
+__all__ = ["dictionaries", "homeserver", "people", "proxy"]
 
 # A busy machine is no failure: examples are bounded by number, tests by pytest's time limit.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

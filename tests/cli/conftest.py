@@ -12,6 +12,7 @@ from sources.app import run_refresh
 from sources.cli.main import group
 from sources.config.load import load
 from sources.credentials import Credentials
+from tests.dictionaries import put_into
 
 KEYS_PAGE = """\
 ---
@@ -84,6 +85,13 @@ def community(tmp_path: Path) -> Community:
         paths = ["guides"]
         """
     )
+    return community
+
+
+@pytest.fixture
+def packed(community: Community, dictionaries: Path) -> Community:
+    """It has the dictionary that a first refresh in a process of its own would pack."""
+    put_into(community.folder / "state", dictionaries)
     return community
 
 

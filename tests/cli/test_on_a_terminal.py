@@ -40,14 +40,14 @@ def on_terminal(community: Community, *arguments: str, **environment: str) -> tu
     return process.wait(timeout=60), told.decode()
 
 
-def test_a_refresh_ends_with_a_table_and_one_with_nothing_to_do_with_nothing(community: Community) -> None:
-    text = community.config_file.read_text().replace('"off"', '"hashing"')
-    community.config_file.write_text(text)
-    code, told = on_terminal(community, "refresh")
+def test_a_refresh_ends_with_a_table_and_one_with_nothing_to_do_with_nothing(packed: Community) -> None:
+    text = packed.config_file.read_text().replace('"off"', '"hashing"')
+    packed.config_file.write_text(text)
+    code, told = on_terminal(packed, "refresh")
     assert code == 0, told
     assert "vectors" in told
     assert "repo:handbook" in told
-    code, told = on_terminal(community, "refresh", "--quiet")
+    code, told = on_terminal(packed, "refresh", "--quiet")
     assert (code, told.strip()) == (0, "LOADED False")
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.dictionaries import put_into
+
 WORDS = ("backup", "borg", "disk", "mirror", "nightly", "prune", "restore", "server", "snapshot", "verify")
 
 
@@ -36,6 +38,7 @@ class Place:
     """A folder with sources and their configuration; `state` is where the index of one run is kept."""
 
     root: Path
+    dictionaries: Path
 
     def config(self, state: str) -> Path:
         """The same sources under another state folder."""
@@ -50,13 +53,14 @@ class Place:
         return file
 
     def refresh(self, state: str, *options: str) -> subprocess.CompletedProcess[str]:
+        put_into(self.root / state, self.dictionaries)
         return subprocess.run(
             [*PROGRAM, "--config", str(self.config(state)), "refresh", *options],
             capture_output=True, text=True, check=False, env=environment(),
         )  # fmt: skip
 
     def kill_during_refresh(self, state: str, after_s: float) -> bool:
-        """Start a refresh and kill it; True if it was still running."""
+        """Start a refresh and kill it; True if it was still running. What it packs may be cut off as well."""
         process = subprocess.Popen(
             [*PROGRAM, "--config", str(self.config(state)), "refresh"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(), start_new_session=True,
@@ -93,7 +97,7 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
+def place(tmp_path: Path, dictionaries: Path) -> Iterator[Place]:
     for number in range(3):
         folder = tmp_path / "repos" / f"repo{number}"
         folder.mkdir(parents=True)
@@ -105,7 +109,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
     (tmp_path / "notes").mkdir()
     for seed in range(100, 106):
         (tmp_path / "notes" / f"note{seed}.md").write_text(page(seed))
-    yield Place(tmp_path)
+    yield Place(tmp_path, dictionaries)
     shutil.rmtree(tmp_path, ignore_errors=True)
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from ingest.lock import write_lock
-from tests.cli.conftest import Community, community, git
+from tests.cli.conftest import Community, community, git, packed
 from tests.systemd.unit_files import ROOT
 
-__all__ = ["community"]
+__all__ = ["community", "packed"]
 EXAMPLES = ROOT / "examples"
 
 
@@ -31,14 +31,14 @@ def path(tmp_path: Path) -> str:
     return f"{folder}:{os.environ['PATH']}"
 
 
-def test_cron_sends_no_mail_while_nothing_goes_wrong(community: Community, path: str, tmp_path: Path) -> None:
+def test_cron_sends_no_mail_while_nothing_goes_wrong(packed: Community, path: str, tmp_path: Path) -> None:
     """Both lines as they stand, run each minute: first reading, nothing new, another run not over yet, a fault."""
     lines = [line for line in (EXAMPLES / "sources.cron").read_text().splitlines() if "/usr/local/bin/sources" in line]
     assert [line.split()[5] for line in lines] == ["sources", "sources"]  # the user
     refresh, audit = (
         line.split(maxsplit=6)[6]
         .replace("/usr/local/bin/sources", "sources")
-        .replace("/etc/sources/sources.toml", str(community.config_file))
+        .replace("/etc/sources/sources.toml", str(packed.config_file))
         .replace("/etc/sources/credentials", str(tmp_path))
         for line in lines
     )
@@ -51,10 +51,10 @@ def test_cron_sends_no_mail_while_nothing_goes_wrong(community: Community, path:
 
     assert cron(refresh) == (0, "")
     assert cron(refresh) == (0, "")
-    with write_lock(community.folder / "state" / "refresh.lock"):
+    with write_lock(packed.folder / "state" / "refresh.lock"):
         assert cron(refresh) == (0, "")
     assert cron(audit) == (0, "")
-    (community.folder / "handbook").rename(community.folder / "away")
+    (packed.folder / "handbook").rename(packed.folder / "away")
     code, mail = cron(refresh)
     assert code == 3 and "repo:handbook" in mail and len(mail.splitlines()) == 1, mail
 
@@ -126,15 +126,15 @@ def flow(path: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_the_flow_refreshes_rebuilds_and_audits_without_prefect(community: Community, path: str) -> None:
-    config = ("--config", str(community.config_file))
+def test_the_flow_refreshes_rebuilds_and_audits_without_prefect(packed: Community, path: str) -> None:
+    config = ("--config", str(packed.config_file))
     rebuilt = flow(path, "rebuild", *config)
     assert rebuilt.returncode == 0, rebuilt.stderr
     assert {one["outcome"] for one in json.loads(rebuilt.stdout)["sources"]} == {"updated"}
     told = json.loads(flow(path, "nightly", *config).stdout)
     assert (told["refresh"]["changed"], told["audit"]["counts"]["error"]) == (False, 0)
     # A fault of a source is what the flow fails for, with what the program said.
-    (community.folder / "handbook").rename(community.folder / "away")
+    (packed.folder / "handbook").rename(packed.folder / "away")
     failed = flow(path, "refresh", *config)
     assert failed.returncode == 1
     assert re.search(r"refresh --if-busy wait: exit code 3: .*handbook", failed.stderr), failed.stderr
