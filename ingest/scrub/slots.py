@@ -187,6 +187,7 @@ TYPE_NAME: Final = re.compile("(?:Private|Public|Secret)Key")
 NUMBER: Final = re.compile("0x[0-9a-fA-F]{1,16}")
 FINGERPRINT: Final = re.compile("[0-9A-F]{40}|(?:[0-9A-F]{4} ?){10}")
 """Of a key of PGP, as changelogs name it. What is drawn in hex is in small letters."""
+TURN: Final = re.compile("[a-z](?=[A-Z])")
 ONE_PIECE: Final = re.compile(r"[A-Za-z0-9+/]{20,}={0,2}")
 DIGITS: Final = re.compile("[0-9]")
 NESTED: Final = re.compile(r"([A-Za-z_][\w.\-]{1,40}+)[=:]")
@@ -305,13 +306,31 @@ def is_password(value: Value, name: str, sign: str) -> bool:
         return sign in "=:" and value.is_last and not any(len(part) < 3 for part in text.split("-"))
     if text.isdigit():
         return sign in "=:" and 6 <= len(text) <= 32 and name.lower() not in ("pass", "pw")
-    if is_random(text, 12):
+    if is_random(text, 12) or (sign in "=:" and value.is_last and is_jumble(text)):
         return True
     return is_plain_word(value, name, sign)
 
 
+def is_jumble(text: str) -> bool:
+    """Eight or more letters with capitals among them that part no words: `QFxWsGOu`."""
+    return (
+        len(text) >= 8
+        and text.isalpha()
+        and len(TURN.findall(text)) > 1
+        and not is_wordy(text)
+        and slot_of(text) is None
+    )
+
+
 def is_reference_name(text: str) -> bool:
-    """`db_password1`, `PASS_2`, `newPassword2`: a variable, named like what it holds."""
+    """`db_password1`, `PASS_2`, `newPassword2`: a variable, named like what it holds, and not by chance."""
+    if (
+        text.isalnum()
+        and len(DIGITS.findall(text)) > 1
+        and text.lower() != text != text.upper()
+        and is_random(text, 12)
+    ):
+        return False
     return bool(re.fullmatch(r"[A-Za-z_]\w*", text)) and slot_of(text.rstrip("0123456789")) is not None
 
 

@@ -12,7 +12,7 @@ PASSWORDS: Final = frozenset(
     parola parool şifre sifre lozinka geslo zaporka slaptažodis slaptazodis parole пароль пароля паролем гасло лозинка κωδικός
     κωδικος パスワード 暗証番号 密码 密碼 口令 비밀번호 암호 סיסמה pwd pw pass psk pswd passw passwort userpass pword passkey
     requirepass masterauth sandi sifra šifra fjalëkalimi pasahitza contrasinal pasvorto lykilorð focal rootpw bindpw rootpass
-    dbpass passwordtext loginpass userpw adminpw passwordplain keypass storepass motpasse
+    dbpass authtok passwordtext loginpass userpw adminpw passwordplain keypass storepass motpasse
     """.split()
 )
 PASSWORD_ENDS: Final = "password passwd passphrase passwort kennwort heslo contraseña wachtwoord lösenord adgangskode passord salasana lozinka".split()

@@ -52,7 +52,7 @@ BORDERED_STEMS: Final = ("pw", "psk")
 """Looked for anywhere, since capitals may be their only border: `olcRootPW`."""
 STEM_WORDS: Final = frozenset(
     (
-        "pw pswd psk dbpw rootpw adminpw userpw bindpw hesla heslem heslu hesle hesly heslom kennwort contrasena contrasenya clave senha mdp haslo wachtwoord losenord adgangskode adgangskoden kodeord kodeordet "
+        "pw pswd psk dbpw authtok rootpw adminpw userpw bindpw hesla heslem heslu hesle hesly heslom kennwort contrasena contrasenya clave senha mdp haslo wachtwoord losenord adgangskode adgangskoden kodeord kodeordet "
         "salasana jelszo sifre sifra lozinka geslo sandi geheimnis segredo segreto secreto jeton bearer jwt pat hmac seed seeds totp otp sid phpsessid klic "
         "authorization chiave klucz chave llave sas zaporka hemmelighet sekret macaroon avain kulcs sleutel nyckel masterauth auth slaptazodis tajemstvi cle parool"
     ).split()

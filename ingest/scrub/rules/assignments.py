@@ -47,7 +47,7 @@ SIGNS: Final = {
 ODD_VALUE: Final = re.compile(r"=(?=[=~>][^\s=~>/])")
 """`DB_PASSWORD==…`: what was drawn may begin with a sign that makes a comparison of it elsewhere."""
 FALLBACK: Final = re.compile(r"[\w.$\[\]()\"'?-]{3,100}+[ \t]{0,4}(?:\|\||\?\?|\?:|or(?=[ \t]))[ \t]{0,4}(?=[\"'])")
-PLAIN_TYPE: Final = re.compile(r"[ ](?:[057][ ](?=\S))?")
+PLAIN_TYPE: Final = re.compile(r"[ ](?:(?:ascii|hex)[ ](?=\S))?(?:[0578][ ](?=\S))?")
 """How Cisco's line says that a password follows as it is."""
 PROSE_NEXT: Final = re.compile(r"[ ](?=[^\W\d_]|[057][ ])(?!value|val|content|default)")
 SETTERS: Final = re.compile(
@@ -61,7 +61,7 @@ SETS: Final = re.compile(
 PIPED: Final = re.compile(r"(?:sha\d{1,3}|md5|b2|b3)sum\b|b(?:ase)?(?:32|64)(?:enc|dec)?\b")
 ARN: Final = re.compile(r"arn:[a-z\-]{2,10}:[^\s\"']*$")
 STANDING: Final = frozenset(
-    "requirepass masterauth _authtoken secretaccesskey aws_secret_access_key aws_session_token".split()
+    "requirepass masterauth wpa-psk wpa-passphrase auth_pass ldap_default_authtok _authtoken secretaccesskey aws_secret_access_key aws_session_token".split()
 )
 
 
@@ -135,7 +135,7 @@ def assignment(key: KeyName, text: str, low: str) -> Spans:
     if sign == "(" and ("=" in value.text.rstrip("=") or VARIABLE.fullmatch(value.text)):
         return NOTHING  # arguments of a call
     if is_credential(slot, value, name=name, sign=sign):
-        return (whole(value, text, slot),)
+        return (told(key, value, text),)
     return fallback(key, value, text) if sign == "=" and not value.quoted else NOTHING
 
 
@@ -152,6 +152,16 @@ def pair_value(start: int, at: int, text: str, low: str) -> Spans:
     value = read_value(text, pair.end())
     good = value and looks_chosen(value.text, 5) and is_credential(Slot.PASSWORD, value, name="", sign="is")
     return (whole(value, text, Slot.PASSWORD),) if value and good else NOTHING
+
+
+USER: Final = re.compile(r"[A-Za-z][\w.@\-]{0,40}:(?=\S{4})")
+
+
+def told(key: KeyName, value: Value, text: str) -> tuple[int, int]:
+    """The value; of a pair behind a word for both (`stats auth admin:X`, `-auth jana:X`) the second half."""
+    start, end = whole(value, text, key.slot)
+    user = USER.match(text, start, end) if key.name.lower().endswith("auth") else None
+    return (user.end() if user else start), end
 
 
 def fallback(key: KeyName, value: Value, text: str) -> Spans:
@@ -172,7 +182,7 @@ def blank_separated(key: KeyName, value: Value, text: str) -> Spans:
         return NOTHING
     if is_given or SETTERS.search(text, max(0, key.start - 90), key.start):
         sign = "=" if key.is_option or value.quoted else "-"
-        return (whole(value, text, key.slot),) if is_credential(key.slot, value, name=key.name, sign=sign) else NOTHING
+        return (told(key, value, text),) if is_credential(key.slot, value, name=key.name, sign=sign) else NOTHING
     drawn = is_random(value.text, 20) and any(c.isdigit() for c in value.text) and value.text.count("/") < 3
     if (
         drawn

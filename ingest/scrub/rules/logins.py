@@ -9,7 +9,7 @@ from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.rules.prose import BLANKS, is_strong, is_unspoken
-from ingest.scrub.shapes import looks_chosen
+from ingest.scrub.shapes import INNER_SIGNS, looks_chosen
 from ingest.scrub.slots import Value, is_credential, is_nested, read_value, whole
 
 LOGINS: Final = (
@@ -41,21 +41,20 @@ def known_user(match: re.Match[str], text: str) -> Spans:
     """`root / X`: a user that every system has, and after it nothing but a value that was chosen."""
     if match.start() and (text[match.start() - 1].isalnum() or text[match.start() - 1] in "/.:@-=_"):
         return NOTHING
-    return strong_value(match.end(), text)
+    return strong_value(match.end(), text, is_sure=match[0][-1] != "/")
 
 
-def strong_value(at: int, text: str) -> Spans:
+def strong_value(at: int, text: str, *, is_sure: bool = True) -> Spans:
+    """After a slash without blanks a file or a group would follow as well: not sure."""
     value = read_value(text, at)
     if value and (host := HOST_AFTER.search(value.text)):
         value = Value(
             value.text[: host.start()], value.start, value.start + host.start(), value.quoted, text, value.close
         )
-    if (
-        not value
-        or is_nested(value.text)
-        or "/" in value.text
-        or not (is_strong(value.text) or is_unspoken(value.text))
-    ):
+    if not value or is_nested(value.text) or "/" in value.text:
+        return NOTHING
+    is_signed = not INNER_SIGNS.isdisjoint(value.text[:-1])
+    if not is_unspoken(value.text) and not (is_strong(value.text) and (is_sure or is_signed)):
         return NOTHING
     if re.fullmatch(r"[\w.\-]+\.[A-Za-z]{1,6}", value.text) or not is_credential(
         Slot.PASSWORD, value, name="", sign="is"
@@ -122,17 +121,26 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="password",
         why="`root / X`, `admin:X`, `login jana / X`: no key word at all.",
         pattern=re.compile(
-            r"(?:(?:root|admin|administrator)(?:[ ]/[ ]|:(?=[^\s:/0-9]))|(?:postgres|sysadmin|superuser|ubuntu|guest)[ ]/[ ]|(?:login|user|account)[ ][\w.@\-]{1,40}[ ]/[ ])(?=\S{7})"
+            r"(?:(?:root|admin|administrator)(?:[ ]/[ ]|/(?=[^\s/]{8,64}(?:\s|$))|:(?=[^\s:/0-9])|@[\w.\-]{2,60}[ ]?[:/][ ])|(?:postgres|sysadmin|superuser|ubuntu|guest)[ ]/[ ]|(?:login|user|account)[ ][\w.@\-]{1,40}[ ]/[ ])(?=\S{7})"
         ),
         gate=gate(
-            "root: admin: administrator:",
+            "root: admin: administrator: root/ admin/ administrator/ root@ admin@ administrator@",
             *(f"{user} / " for user in "root admin administrator postgres sysadmin superuser ubuntu guest".split()),
             "login ",
             "user ",
             "account ",
         ),
-        finds=("root / ⟦{chosen}⟧", "admin:⟦{chosen}⟧", "login jana / ⟦{chosen}⟧"),
+        finds=(
+            "root / ⟦{chosen}⟧",
+            "web1 (10.0.0.1) root/⟦A{lower:6}!{digits:4}⟧",
+            "root@web1: ⟦{signs:16}1a⟧",
+            "admin:⟦{chosen}⟧",
+            "login jana / ⟦{chosen}⟧",
+        ),
         leaves=(
+            "root@web1:~# ls -la",
+            "chown root/wheel-2026 a",
+            "root@db-prod-2: connection refused",
             "root:x:0:0:root:/root:/bin/bash",
             "admin/dashboard2.html",
             "login jana / see the handbook",

@@ -8,6 +8,7 @@ from typing import Final
 from ingest.scrub.checksums import is_matrix_checked, is_recovery_key
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
+from ingest.scrub.rules.prose import is_strong, is_unspoken
 from ingest.scrub.rules.shape import START, checked, not_placeholder, token
 from ingest.scrub.shapes import is_random
 
@@ -25,6 +26,20 @@ def signing_key(match: re.Match[str], text: str) -> Spans:
     if is_placeholder(match["s"], quoted=True) or not is_random(match["s"], 40):
         return NOTHING
     return (match.span("s"),)
+
+
+def strong_argument(match: re.Match[str], text: str) -> Spans:
+    value = match["s"]
+    good = (is_strong(value) or is_unspoken(value)) and value[0] not in "@!#$+"
+    return (match.span("s"),) if good and not is_placeholder(value, quoted=True) else NOTHING
+
+
+AWAITED: Final = re.compile(r"await [\w.]{1,60}$")
+
+
+def awaited(match: re.Match[str], text: str) -> Spans | None:
+    before = AWAITED.search(text, max(0, match.start() - 67), match.start())
+    return strong_argument(match, text) if before else None
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -87,6 +102,35 @@ RULES: Final[tuple[Rule, ...]] = (
         leaves=("encryption: aes-256-gcm", "encryption: true"),
         worst="encryption: ",
         validate=not_placeholder,
+        is_anchored=True,
+    ),
+    Rule(
+        name="matrix-user-and-password",
+        kind="password",
+        why="Libraries of bots: the id of a user and, as the next argument, a password.",
+        pattern=re.compile(
+            r"[\"']@[\w.=/\-]{1,60}:[\w.\-]{3,80}(?::\d{2,5})?[\"'][ \t]{0,4},\s{0,24}[\"'](?P<s>[^\s\"']{6,128})[\"']"
+        ),
+        gate=gate("\"@ '@"),
+        is_anchored=True,
+        finds=('Bot("https://matrix.example.org", "@bot:example.org", "⟦{signs:14}1aB⟧")',),
+        leaves=(
+            '("@jana:example.org", "@petr:example.org")',
+            'await room.invite("@jana:example.org", "welcome")',
+        ),
+        worst='"@a:bcd", "',
+        validate=strong_argument,
+    ),
+    Rule(
+        name="awaited-login",
+        kind="password",
+        why="nio's login takes the password alone: the user was told before.",
+        pattern=re.compile(r"\.login\(\s{0,24}[\"'](?P<s>[^\s\"']{6,128})[\"']"),
+        gate=gate(".login("),
+        finds=('await client.login("⟦{signs:14}1aB⟧")',),
+        leaves=('await client.login("username")', 'session.login("jana2", x)', 'client.login("<password>")'),
+        worst='await a.login("',
+        validate=awaited,
         is_anchored=True,
     ),
     Rule(

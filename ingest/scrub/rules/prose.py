@@ -35,6 +35,11 @@ VERBS: Final = any_of(
     ]
 )
 FILL: Final = r"(?:[ \t\u00a0]{1,12}[(\[\"'“„]?[^\s:=|\"`<>.!?;,‹›()]{1,24}[)\]\"'”“]?,?){0,7}?"
+IN_HOST: Final = r"[^\s:=|\"`<>.!?;,‹›()]"
+FOR_HOST: Final = re.compile(
+    rf"[ ](?:for|to|on|at|of|pro|na|ke?|für|auf|zu|von|от|для|на)[ ](?:{IN_HOST}{{1,40}}\.){{1,4}}{IN_HOST}{{1,40}}(?=[ ]?[:=→–—]|[ ](?:-|{VERBS})[ ])"
+)
+"""`for jana@example.org`, `pro 10.0.0.5`: the only words with a full stop inside that are passed over."""
 BLANKS: Final = r"[ \t\u00a0]{1,12}"
 TELLING: Final = re.compile(
     rf"(?P<fill>{FILL})(?:{BLANKS}(?P<verb>{VERBS})(?::|,)?(?=[ \t\u00a0\r\n])|(?P<colon>[ \t]?(?::|：|=|→|->|–|—|-)(?=[\s„“\"'`*])|：)|(?P<glued>(?:は|が|是|为|為|은|는|이|가)[ \t]?[:：]?))(?:{BLANKS})?(?:\r?\n[ \t]{{0,4}}){{0,2}}"
@@ -55,6 +60,7 @@ OPENED_BEFORE: Final = re.compile(
 APPOSED: Final = re.compile(rf",[ ]{OPENER}")
 LOGIN_BEFORE: Final = re.compile(
     r"(?<![^\W_])(?:user(?:name)?|log(?:in)?|admin|root|account|jméno|uživatel\w{0,3}|přihl\w{1,8}|benutzer(?:name)?|nutzer|usuario|utilisateur|логин)(?![^\W_])[^\n]{0,40}$"
+    r"|(?<![^\W_])(?:use|using|try|with|enter|type|použij|zkus|zadej|mit|nimm|nutze|verwende|gib)[ ](?:[^\W\d_]{1,8}[ ])?$"
 )
 LOOSE_VERBS: Final = frozenset("a e on to as na auf si son sea van var er zu now set".split())
 """Words that say "is" in one language, or "to" as in "set to", and anything at all in another."""
@@ -63,6 +69,7 @@ PLAIN_VERBS: Final = frozenset(
 )
 BARE_NAMES: Final = frozenset("pass token key secret seed".split())
 BLANK: Final = frozenset(" \t\r\n\u00a0")
+BLANK_OR_BRACKET: Final = BLANK | {"("}
 FAR: Final = 240
 PROMISING: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|-(?<=[A-Za-z]-)(?=[A-Za-z])")
 """A value in a sentence has a digit, a sign or a quote, which most sentences have not."""
@@ -92,6 +99,8 @@ def sentence(key: KeyName, text: str, low: str) -> Spans:
             return (whole(value, text, key.slot),)
     end += len(CLOSED.match(text, end)[0])  # type: ignore[index]  # matches nothing as well
     is_bare = key.name.lower() in BARE_NAMES
+    if text[end : end + 1] == " " and (host := FOR_HOST.match(low, end)):
+        end = host.end()
     at = end
     for _ in range(CONTENDERS):
         told = TELLING.match(low, at)
@@ -247,7 +256,7 @@ def named_after(key: KeyName, text: str, low: str) -> Spans:
         text[key.end : key.end + 1] == "("
         or key.slot is not Slot.PASSWORD
         or not key.start
-        or text[key.start - 1] not in BLANK
+        or text[key.start - 1] not in BLANK_OR_BRACKET
         or not PROMISING.search(text, max(0, key.start - LONGEST_BEFORE), key.start)
     ):
         return NOTHING

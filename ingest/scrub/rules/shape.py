@@ -30,7 +30,7 @@ def drawn(least: int = 12) -> Validator:
             or is_placeholder(value, quoted=True)
             or is_placeholder(body, quoted=True)
             or is_slug(body)
-            or NUMBERED_WORDS.fullmatch(body)
+            or ("_" in body and NUMBERED_WORDS.fullmatch(body))
         ):
             return NOTHING
         return token_span(match)

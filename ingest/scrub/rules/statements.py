@@ -24,7 +24,9 @@ def sql(match: re.Match[str], text: str) -> Spans:
 def either(match: re.Match[str], text: str) -> Spans:
     group = "s" if match["s"] else "o"
     value = match[group]
-    if is_placeholder(value, quoted=True) or value in ("public", "private", "default") or not looks_chosen(value, 4):
+    if is_placeholder(value, quoted=True) or value in ("public", "private", "default"):
+        return NOTHING
+    if not looks_chosen(value, 4) and not is_random(value, 12):
         return NOTHING
     return (match.span(group),)
 
@@ -53,9 +55,14 @@ def call(match: re.Match[str], text: str) -> Spans:
     return (match.span("s"),)
 
 
+ACL_USER: Final = re.compile(r"(?<![\w\-])(?:acl )?(?:set)?user[ ]{1,4}[\w.\-]{1,40}$", re.I)
+
+
 def redis(match: re.Match[str], text: str) -> Spans:
     group = "s" if match["s"] else "o"
     value = match[group]
+    if group == "o" and not ACL_USER.search(text, max(0, match.start() - 60), match.start()):
+        return NOTHING
     if is_placeholder(value) or is_technical(value) or value.upper() == value:
         return NOTHING
     good = looks_chosen(value, 4) if group == "o" else looks_chosen(value, 8) or is_random(value, 12)
@@ -92,11 +99,16 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="password",
         why="Lines of Postfix's sasl_passwd and of PPP's secrets: a server or client, then user and password.",
         pattern=re.compile(
-            r"\]:\d{2,5}[ \t]{1,8}[^\s:]{1,80}:(?P<s>[^\s\"'`<>‹›]{4,128})|[ \t]\*[ \t]{1,8}\"(?P<o>[^\s\"]{4,64})\"(?=[ \t]{1,8}\*)"
+            r"(?:\]:\d{2,5}[ \t]{1,8}|static:)[^\s:]{1,80}:(?P<s>[^\s\"'`<>‹›]{4,128})|[ \t]\*[ \t]{1,8}\"(?P<o>[^\s\"]{4,64})\"(?=[ \t]{1,8}\*)"
         ),
-        gate=gate("]:", ' * "', '\t* "', '\t*\t"'),
+        gate=gate("]: static:", ' * "', '\t* "', '\t*\t"'),
         finds=("[smtp.example.org]:587 relay@example.org:⟦{alnum:18}⟧", 'jana * "⟦{chosen}⟧" *'),
-        leaves=("[smtp.example.org]:587 <user>:<password>", 'echo 2 * "$factor" * 3', "listen [::]:443 ssl"),
+        leaves=(
+            "[smtp.example.org]:587 <user>:<password>",
+            "static:img:logo",
+            'echo 2 * "$factor" * 3',
+            "listen [::]:443 ssl",
+        ),
         worst="]:587 a",
         validate=either,
         is_anchored=True,
@@ -176,14 +188,15 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="password",
         why="SNMP communities and keys of wireless interfaces, as network devices are configured.",
         pattern=re.compile(
-            r"(?:snmp-server[ \t]{1,8}community|\br[ow]community6?|option[ \t]{1,8}key|wireless\.[\w@\[\].\-]{1,40}\.key=|wifi-iface\[\d\]\.key=|(?:isakmp|tacacs-server(?:[ ]host[ ]\S{1,40})?|radius-server(?:[ ]host[ ]\S{1,40}(?:[ ](?:auth|acct)-port[ ]\d{1,5}){0,2})?)[ ]key(?:[ ][067](?=[ ]))?|com2sec[ \t]{1,8}\S{1,30}[ \t]{1,8}\S{1,40})[ \t]{0,8}['\"]?(?P<s>[^\s'\"]{4,64})(?P<o>(?!))?"
+            r"(?:snmp-server[ \t]{1,8}community|snmp(?:v[123]c?)?[ _\-](?:r[ow][ _\-])?community(?:[ _\-]string)?[\"']?[ \t]{0,4}[:=]|\br[ow]community6?|option[ \t]{1,8}key|wireless\.[\w@\[\].\-]{1,40}\.key=|wifi-iface\[\d\]\.key=|(?:isakmp|tacacs-server(?:[ ]host[ ]\S{1,40})?|radius-server(?:[ ]host[ ]\S{1,40}(?:[ ](?:auth|acct)-port[ ]\d{1,5}){0,2})?)[ ]key(?:[ ][067](?=[ ]))?|com2sec[ \t]{1,8}\S{1,30}[ \t]{1,8}\S{1,40})[ \t]{0,8}['\"]?(?P<s>[^\s'\"]{4,64})(?P<o>(?!))?"
         ),
         gate=gate(
-            "snmp-server rocommunity rwcommunity option wifi-iface[ wireless. com2sec isakmp tacacs-server radius-server"
+            "snmp rocommunity rwcommunity option wifi-iface[ wireless. com2sec isakmp tacacs-server radius-server"
         ),
         is_anchored=True,
         finds=(
             "snmp-server community ⟦{chosen}⟧ RO",
+            "snmp_community: ⟦{chosen}⟧",
             "option key '⟦{chosen}⟧'",
             "wireless.@wifi-iface[0].key='⟦{chosen}⟧'",
             "uci set wireless.default_radio0.key='⟦{chosen}⟧'",
@@ -212,9 +225,9 @@ RULES: Final[tuple[Rule, ...]] = (
         why="Redis: the command that logs in, and users of its access lists, whose passwords follow a `>`.",
         pattern=re.compile(
             r"(?<![^\s>`'\"])AUTH[ ]{1,4}(?:[\w.\-]{1,40}[ ]{1,4})?(?P<s>[^\s\"'`<>]{6,128})(?=[\s`'\"]|$)"
-            r"|(?<![\w\-])(?:[Uu][Ss][Ee][Rr]|SETUSER|setuser)[ ]{1,4}[\w.\-]{1,40}[ ]on(?:[ ][~+&%@#\-]?[^\s>]{1,60}){0,12}[ ]>(?P<o>[^\s\"'`<>]{4,128})"
+            r"|[ ]on(?:[ ][~+&%@#\-]?[^\s>]{1,60}){0,12}[ ]>(?P<o>[^\s\"'`<>]{4,128})"
         ),
-        gate=gate("", "auth ", "user "),
+        gate=gate("", "auth ", *(f" on {sign}" for sign in "><~+&%#"), " on nopass", " on reset", " on all"),
         finds=("127.0.0.1:6379> AUTH ⟦{alnum:16}7⟧", "AUTH jana ⟦{chosen}⟧", "user jana on >⟦{chosen}⟧ ~* +@all"),
         leaves=(
             "AUTH LOGIN",
@@ -223,7 +236,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "user jana on +@all",
             "AUTH failed for 10.0.0.5",
         ),
-        worst="user a on ",
+        worst="user a on ~ ",
         validate=redis,
         is_anchored=True,
     ),
