@@ -39,11 +39,12 @@ class Collection:
 class Edge:
     """Collections by name, in a folder that goes with `close`. `optimizers` count instead of what a collection asks."""
 
-    def __init__(self, **optimizers: int) -> None:
+    def __init__(self, parent: Path | None = None, **optimizers: int) -> None:
         self.collections: dict[str, Collection] = {}
         self._optimizers = optimizers
-        has_room = IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > ENOUGH_BYTES
-        self._folder = Path(tempfile.mkdtemp(dir=IN_MEMORY if has_room else None))
+        if parent is None and IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > ENOUGH_BYTES:
+            parent = IN_MEMORY
+        self._folder = Path(tempfile.mkdtemp(dir=parent))
         self._made = 0
 
     def answer(self, verb: str, name: str, body: Body) -> Any:
