@@ -9,7 +9,7 @@ from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.rules.shape import START, not_placeholder
+from ingest.scrub.rules.shape import START, not_placeholder, token_span
 from ingest.scrub.shapes import HEX, entropy, is_random, is_wordy
 
 STRANGE_PREFIX: Final = frozenset(
@@ -28,8 +28,8 @@ def jwt(match: re.Match[str], text: str) -> Spans:
     except (Error, ValueError):
         plain = b""
     if plain.startswith(b'{"') and (b'"alg"' in plain or b'"typ"' in plain or b'"kid"' in plain or b'"enc"' in plain):
-        return (match.span("s"),)
-    return (match.span("s"),) if value.count(".") >= 2 and plain.startswith(b'{"') and len(value) > 60 else NOTHING
+        return token_span(match)
+    return token_span(match) if value.count(".") >= 2 and plain.startswith(b'{"') and len(value) > 60 else NOTHING
 
 
 CREDENTIAL_HEAD: Final = re.compile(

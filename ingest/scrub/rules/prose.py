@@ -222,7 +222,11 @@ def adjacent(key: KeyName, text: str, low: str, *, is_verb: bool) -> Spans:
     value = read_value(text, gap.end())
     if not value or ("\n" in gap[0] and not value.quoted and not value.is_last):
         return NOTHING
-    good = looks_chosen(value.text, 6) if value.quoted else stands_alone(key, value.text, low, is_verb=is_verb)
+    if value.quoted:
+        is_argument = is_verb and value.text.isidentifier() and sum(map(str.isdigit, value.text)) < 2
+        good = looks_chosen(value.text, 6) and not is_argument
+    else:
+        good = stands_alone(key, value.text, low, is_verb=is_verb)
     if not good or is_nested(value.text) or "/" in value.text or "(" in value.text:
         return NOTHING
     return (whole(value, text, slot),) if is_credential(slot, value, name="", sign="is") else NOTHING

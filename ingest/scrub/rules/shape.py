@@ -47,7 +47,10 @@ def token_span(match: re.Match[str]) -> Spans:
     value = match["s"]
     if "%" in value and (border := ESCAPED_BORDER.search(value)):
         value = value[: border.start()]
-    return ((match.start("s"), match.start("s") + len(value.rstrip(".,"))),)
+    start = match.start("s")
+    if match.string[start - 1 : start] == "_":
+        value = value.rstrip("_")  # the end of slanted text
+    return ((start, start + len(value.rstrip(".,"))),)
 
 
 def drawn_part(match: re.Match[str]) -> str:
@@ -103,4 +106,4 @@ def checked(is_checked: Callable[[str], bool], least: int = 12) -> Validator:
     return check
 
 
-__all__ = ["START", "checked", "drawn", "gate", "not_placeholder", "token"]
+__all__ = ["START", "checked", "drawn", "gate", "not_placeholder", "token", "token_span"]
