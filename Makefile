@@ -30,7 +30,8 @@ $(STAMP): pyproject.toml constraints.txt Makefile
 	@echo "sources: setting up $(VENV) (once, some minutes)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "sources: Python 3.11 or newer is needed; name one with make PYTHON=python3.12"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[local,qdrant,mcp,alerts,metrics,demo,dev]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --upgrade 'pip==26.3' || true  # an older one does it too, in twice the time
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile -c constraints.txt -e '.[local,qdrant,mcp,alerts,metrics,demo,dev]'
 	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib > /dev/null || true  # pip would do it on one core; some files are for no Python of ours
 	@touch $@
 
