@@ -215,6 +215,7 @@ def test_each_code_of_a_list_has_a_marker_of_its_own() -> None:
         "-----BEGIN%20",
         "secret\u200b",
         "password\u200b",
+        "password%3D",
     ],
     ids=ascii,
 )

@@ -13,7 +13,7 @@ from ingest.scrub.keywords import KeyName
 from ingest.scrub.model import NOTHING, NameRule, Spans
 from ingest.scrub.names import Slot, slot_of
 from ingest.scrub.shapes import is_random, looks_chosen
-from ingest.scrub.slots import NESTED, VARIABLE, Value, bare_value, is_credential, read_value, whole
+from ingest.scrub.slots import VARIABLE, Value, bare_value, is_credential, read_value, whole
 
 CLOSERS: Final = r"(?:\\{0,4}[\"'`]|[\])}”»“’*_]{1,3}(?=[\s=:\"'`|>]|$)|&(?:quot|\#34|\#39|\#x2[27]|apos);|</(?:b|strong|code|em|td|th|label|dt|span|key|name|kbd|p)>){0,3}+"
 SIGN: Final = re.compile(
@@ -65,8 +65,11 @@ STANDING: Final = frozenset(
 )
 
 
+NAME_AT: Final = re.compile(r"([A-Za-z_][\w.\-]{1,40}+)(?:[=:]|%3[dD])")
+
+
 def is_name_at(text: str, at: int) -> bool:
-    nested = NESTED.match(text, at)
+    nested = NAME_AT.match(text, at)
     return nested is not None and slot_of(nested[1]) is not None
 
 
