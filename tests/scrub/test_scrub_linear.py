@@ -34,10 +34,10 @@ def calls(scrubber: Scrubber, text: str) -> int:
     return count
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(30)  # for each pair of places an eighth of a nanosecond, in which no pattern looks at one
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_megabyte_of_the_worst_prefix_is_done(rule: Rule | NameRule) -> None:
-    Scrubber([rule]).scrub(filled(rule.worst, MEGABYTE))
+def test_half_a_megabyte_of_the_worst_prefix_is_done(rule: Rule | NameRule) -> None:
+    Scrubber([rule]).scrub(filled(rule.worst, MEGABYTE // 2))
 
 
 @pytest.mark.timeout(120)
