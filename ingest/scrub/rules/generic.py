@@ -216,6 +216,20 @@ RULES: Final[tuple[Rule, ...]] = (
         is_anchored=True,
     ),
     Rule(
+        name="saml-response",
+        kind="token",
+        why="What an identity provider posts is a login as long as it is fresh; a request of SAML is none.",
+        pattern=re.compile(
+            START
+            + r"(?P<s>(?:PHNhbWxwOlJlc3BvbnNl|PHNhbWwycDpSZXNwb25zZ|PHNhbWw6QXNzZXJ0aW9u|PHNhbWwyOkFzc2VydGlvb)[A-Za-z0-9+/%]{40,}+={0,2})"
+        ),
+        gate=gate("phnhbwxwoljlc3bvbnnl phnhbwwycdpszxnwb25zz phnhbww6qxnzzxj0aw9u phnhbwwyokfzc2vydglvb"),
+        finds=("SAML says ⟦PHNhbWxwOlJlc3BvbnNl{alnum:200}⟧", "⟦PHNhbWwyOkFzc2VydGlvb{alnum:120}==⟧"),
+        leaves=("PHNhbWxwOlJlc3BvbnNl is how they begin", "SAMLRequest=PHNhbWxwOkF1dGhuUmVxdWVzdC{alnum:80}"),
+        worst="PHNhbWxwOlJlc3BvbnNl",
+        is_anchored=True,
+    ),
+    Rule(
         name="paseto",
         kind="token",
         why="Platform-agnostic tokens: version, purpose and a payload, which is a session as a JWT is.",
