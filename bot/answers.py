@@ -65,6 +65,10 @@ class Answers:
         self._checker = checker
         self._asked: OrderedDict[tuple[RoomId, UserId], Asked] = OrderedDict()
 
+    async def is_encrypted(self, room: RoomId) -> bool:
+        """Whether what is said there would be the only thing in the clear. Raises `MatrixError`."""
+        return await self._rooms.is_encrypted(room)
+
     async def answer(self, room: RoomId, request: Request, listener: Listener) -> Spoken | None:
         """None where silence is the answer. Raises `SourcesError`s, for which `bot.render` has words."""
         prefix, now_ms = self._places.settings.prefix, time.time_ns() // 1_000_000

@@ -24,8 +24,8 @@ PAGE: Final = 100
 MOST_PAGES: Final = 20
 """Of one gap: two thousand events in two minutes are more than anybody reads."""
 
-_KINDS: Final = ["m.room.message", "m.room.redaction", "m.reaction", "m.room.member", "m.room.join_rules"]
-_STATE_KINDS: Final = ["m.room.member", "m.room.join_rules", "m.room.history_visibility"]
+_STATE_KINDS: Final = ["m.room.member", "m.room.join_rules", "m.room.history_visibility", "m.room.encryption"]
+_KINDS: Final = ["m.room.message", "m.room.redaction", "m.reaction", *_STATE_KINDS]
 
 
 def bot_filter() -> JsonObject:
@@ -35,7 +35,7 @@ def bot_filter() -> JsonObject:
         "presence": nothing,
         "account_data": nothing,
         "room": {
-            "timeline": {"limit": PAGE, "types": [*_KINDS, "m.room.history_visibility"], "lazy_load_members": True},
+            "timeline": {"limit": PAGE, "types": list(_KINDS), "lazy_load_members": True},
             "state": {"types": list(_STATE_KINDS), "lazy_load_members": True},
             "ephemeral": nothing,
             "account_data": nothing,

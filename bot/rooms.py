@@ -27,7 +27,7 @@ KEPT_S: Final = 600.0
 """Resolved state can change without a word in any sync: nothing is believed for longer."""
 PARALLEL: Final = 8
 
-_DECIDING: Final = frozenset({"m.room.join_rules", "m.room.history_visibility", "m.room.member"})
+_DECIDING: Final = frozenset({"m.room.join_rules", "m.room.history_visibility", "m.room.member", "m.room.encryption"})
 _Fact = tuple[RoomId, str, str]
 T = TypeVar("T")
 
@@ -119,6 +119,10 @@ class Rooms:
             if found is not None:
                 return found
         return None
+
+    async def is_encrypted(self, room: RoomId) -> bool:
+        """Whether encryption was ever turned on, which nobody can undo. Raises `MatrixError` when that is not known."""
+        return await self._content(room, "m.room.encryption", "", is_fresh=False) is not None
 
     def is_seen(self, room: RoomId) -> bool:
         return bool(self._seeing(room))

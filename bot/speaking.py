@@ -78,6 +78,9 @@ class Speaker:
                 listener = await self._places.listener(room, request.sender)
                 if listener is None:
                     return None
+                if await self._answers.is_encrypted(room):
+                    log.info("bot.room_encrypted", event_id=request.event, room_id=room)
+                    return None
                 if verdict is Verdict.NOTE:
                     return Spoken(busy(prefix, self._places.settings.per_user))
                 return await self._answers.answer(room, request, listener)

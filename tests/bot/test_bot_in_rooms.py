@@ -5,6 +5,7 @@ import time
 from bot.settings import OLDEST_COMMAND_MS
 from index.model import EventId
 from matrix.links import event_link
+from sources.checks.bot import probe
 from tests.bot.town import Town, word
 from tests.matrix.people import Person
 
@@ -122,6 +123,21 @@ async def test_the_bot_keeps_silent_about_all_that_is_not_asked_of_it(town: Town
     answered = {event["content"]["m.relates_to"]["m.in_reply_to"]["event_id"] for event in await town.said(room)}
     assert not answered & {*unanswered, quoting}
     assert len(await town.said(room)) == 2 and await town.said(other) == []
+
+
+async def test_nothing_is_said_in_the_clear_once_a_room_is_encrypted(town: Town, alice: Person) -> None:
+    room = await town.room(alice, "the cellar key hangs behind the meter")
+    witness = await town.room(alice, name="Witness")
+    await town.refresh()
+    town.permit({room: ["here"], witness: ["here"]})
+    async with town.bot_running():
+        assert "cellar key" in (await town.ask(alice, room, "!search cellar key"))["body"]
+        await alice.set_state(room, "m.room.encryption", {"algorithm": "m.megolm.v1.aes-sha2"})
+        unanswered = [await alice.say(room, text) for text in ("!search cellar key", "!search help")]
+        await town.silence(alice, room, witness)
+    assert [await town.answers_to(room, one) for one in unanswered] == [[], []]
+    found = {one.name: one for one in await probe(town.config, town.credentials)}
+    assert "encrypted" in found[f"bot {room}"].detail and "answers in 1 room" in found["bot"].detail
 
 
 async def test_hostile_questions_get_an_answer_or_a_help_line(town: Town, alice: Person) -> None:
