@@ -11,8 +11,8 @@ from index.store.remedies import remedy_of_system
 
 
 @contextmanager
-def write_lock(path: Path) -> Iterator[None]:
-    """Hold the lock on `path` while inside. Raises `BusyError` when another process has it.
+def write_lock(path: Path, *, who: str = "refresh") -> Iterator[None]:
+    """Hold the lock on `path` while inside. Raises `BusyError` when another process, a `who`, has it.
 
     The file stays when the lock goes: removing it would let two processes lock two files of the same name.
     """
@@ -21,14 +21,14 @@ def write_lock(path: Path) -> Iterator[None]:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
     except OSError as error:
         means = remedy_of_system(error)
-        raise StoreError(f"{path.name}: the lock cannot be made: {error.strerror} ({means})") from error
+        raise StoreError(f"{path}: the lock cannot be made: {error.strerror} ({means})") from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
             raise BusyError(
-                f"{path.name}: another refresh is running (process {holder}); wait for it or stop it"
+                f"{path.name}: another {who} is running (process {holder}); wait for it or stop it"
             ) from None
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)

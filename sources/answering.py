@@ -19,6 +19,7 @@ from bot.speaking import Speaker
 from bot.withdrawal import Withdrawals
 from index.errors import ConfigError
 from index.model import UserId
+from ingest.lock import write_lock
 from matrix.budget import BOT_BUDGET, Budget
 from matrix.calls import Mode
 from matrix.reading import HomeserverReader
@@ -38,7 +39,16 @@ _LOOKING: Final = Budget(total_s=None, max_attempts=2, retry_after_cap_s=5.0, re
 
 
 async def run_bot(config: Config, credentials: Credentials, config_file: Path | None = None) -> None:
-    """Until SIGTERM or SIGINT. SIGHUP, or a change of the file, has its rooms and manners read again."""
+    """Until SIGTERM or SIGINT. SIGHUP, or a change of the file, has its rooms and manners read again.
+
+    Raises `BusyError` while another bot has the same state folder: each would hold the other's answers for its own.
+    """
+    table_of(config)
+    with write_lock(config.state_dir / "bot.lock", who="bot"):
+        await _run_alone(config, credentials, config_file)
+
+
+async def _run_alone(config: Config, credentials: Credentials, config_file: Path | None) -> None:
     async with open_bot(config, credentials, config_file) as bot:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

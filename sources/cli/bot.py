@@ -15,7 +15,7 @@ def command(invocation: Invocation) -> int:
     """Answer !search in the rooms that [bot] lists.
 
     SIGHUP, or a change of the configuration, has its rooms and manners read again; SIGTERM ends it. Exit code 4 says
-    that the token was refused. docs/bot.md tells how to set it up.
+    that the token was refused, 6 that another bot uses the same state directory. docs/bot.md tells how to set it up.
     """
     from sources.answering import run_bot
     from sources.config.load import find

@@ -23,7 +23,7 @@ class Exit(IntEnum):
     SOURCE_FAILED = 3  # some source failed and the others are done; or index, engine or server cannot be used
     CREDENTIAL = 4
     REINDEX = 5
-    BUSY = 6  # another refresh is running
+    BUSY = 6  # another refresh or another bot is running
     BUG = 70  # what nobody foresaw; not 1, which would pass for "no hits"
     INTERRUPTED = 130
     PIPE_CLOSED = 141

@@ -23,7 +23,7 @@ EXITS: Final = {
     Exit.SOURCE_FAILED: "Some source failed and the others are done; or index, endpoint or homeserver cannot be used.",
     Exit.CREDENTIAL: "A credential was refused. Waiting does not mend it.",
     Exit.REINDEX: "The index was built with something else: run `sources refresh --full`, or set it back.",
-    Exit.BUSY: "Another refresh is running.",
+    Exit.BUSY: "Another refresh is running, or another bot on the same state directory.",
     Exit.BUG: "What nobody foresaw; the lines above say where.",
     Exit.INTERRUPTED: "Interrupted.",
     Exit.PIPE_CLOSED: "Whoever read the output has gone.",

@@ -42,11 +42,11 @@ def command(
     fused. Operators narrow the search, the same as in a room:
 
     \b
-      "exact phrase"   -word           from:@alice:example.org
-      in:#room         repo:name       kind:readme
-      section:NAME     tag:name        area:name
-      confidence:high  has:link        corpus:chat
-      before:2026-11-01                after:7d
+      "exact phrase"        -word        from:@alice:example.org
+      in:#room:example.org  repo:name    kind:readme
+      section:NAME          tag:name     area:name
+      confidence:high       has:link     corpus:chat
+      before:2026-11-01     after:7d
 
     Exit code 1 says that nothing was found.
     """

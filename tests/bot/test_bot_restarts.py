@@ -305,3 +305,19 @@ async def test_a_burst_is_answered_up_to_the_budget_with_one_note(
     assert set((await answered(town, room)).values()) == {1}
     assert len(bodies) - len(notes) == 10
     assert 1 <= len(notes) <= len(crowd) + 1
+
+
+async def test_a_second_bot_on_the_same_state_ends_at_once_and_names_the_first(town: Town, alice: Person) -> None:
+    room = await town.room(alice)
+    await town.refresh()
+    town.permit({room: ["here"]})
+    async with running(town) as first:
+        await town.until(partial(_is_started, town))
+        second = await start(town)
+        assert await asyncio.wait_for(second.wait(), ANSWER_S) == Exit.BUSY
+        assert f"another bot is running (process {first.pid})" in (town.folder / "bot.log").read_text()
+        assert "exact phrase" in (await town.ask(alice, room, "!search help"))["body"]
+
+
+async def _is_started(town: Town) -> bool:
+    return "bot.started" in (town.folder / "bot.log").read_text()
