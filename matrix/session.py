@@ -234,6 +234,8 @@ class Session:
                 f"{place} from something that is no homeserver (check the homeserver's address, and proxies before it)"
             )
         said = "".join(letter for letter in refused.error if letter.isprintable())
+        if refused.errcode == "M_UNRECOGNIZED" and path.endswith("/whoami"):  # which every homeserver knows
+            said += " (check the homeserver's address: it ends before /_matrix)"
         return f"{place} {refused.errcode}: {said}"
 
 

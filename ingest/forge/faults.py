@@ -83,6 +83,12 @@ _ROWS: Final = (
         "add it to known_hosts of the user that runs refresh",
     ),
     _Row(
+        ("certificate .*failed", "certificate problem", "certificate subject name"),
+        Fault.NETWORK,
+        "its certificate is not accepted",
+        "check the url; an authority of your own has to be trusted by this machine",
+    ),
+    _Row(
         ("transport '' not allowed", "unable to find remote helper", "protocol '' is not supported"),
         Fault.MISSING,
         "no transport that may be used",

@@ -12,6 +12,7 @@ from sources.cli.exits import Exit
 from sources.cli.output import put_json
 from sources.cli.style import Style, table
 from sources.config.load import find
+from sources.config.model import Config
 
 _COLOURS = {Verdict.OK: "", Verdict.WARN: "yellow", Verdict.FAIL: "red"}
 
@@ -29,7 +30,7 @@ def command(invocation: Invocation) -> int:
     config = invocation.config
     invocation.start_logging()
     findings = [
-        Finding("configuration", Verdict.OK, str(file)),
+        _configuration(str(file), config),
         *asyncio.run(check(config, invocation.credentials)),
     ]
     has_failed = any(finding.verdict is Verdict.FAIL for finding in findings)
@@ -38,6 +39,13 @@ def command(invocation: Invocation) -> int:
     elif not invocation.is_quiet or has_failed:
         click.echo(drawn(findings, invocation.style, is_quiet=invocation.is_quiet))
     return Exit.NOTHING if has_failed else Exit.FINE
+
+
+def _configuration(file: str, config: Config) -> Finding:
+    if config.repo or config.forge or config.notes or config.chat:
+        return Finding("configuration", Verdict.OK, file)
+    detail = f"{file} names nothing to read"
+    return Finding("configuration", Verdict.WARN, detail, "add [[repo]], [[forge]], [[notes]] or [chat]")
 
 
 def drawn(findings: Sequence[Finding], style: Style, *, is_quiet: bool = False) -> str:

@@ -83,6 +83,14 @@ def test_a_sound_setup_is_all_ok_and_nothing_is_written(run: Check, tmp_path: Pa
     assert not (tmp_path / "state").exists()
 
 
+def test_a_configuration_without_any_source_is_not_taken_for_a_sound_one(tmp_path: Path) -> None:
+    file = tmp_path / "sources.toml"
+    file.write_text('state_dir = "state"\nembed = { kind = "off" }\n')
+    result = CliRunner().invoke(group, ["check", "--config", str(file), "--json"], standalone_mode=False)
+    assert result.return_value == 0 and verdicts(result)["configuration"] == "warn"
+    assert "names nothing to read" in result.stdout
+
+
 def test_each_fault_is_a_row_of_its_own_and_the_rest_is_still_tried(run: Check) -> None:
     result = run(
         """

@@ -499,6 +499,20 @@ async def test_output_without_end_is_refused(tmp_path: Path) -> None:
         await Git(str(endless)).run(["x"], about="repo x", patience=Patience(20, 20))
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "server certificate verification failed. CAfile: none CRLfile: none",
+        "SSL certificate problem: self-signed certificate",
+        "SSL: no alternative certificate subject name matches target host name 'git.example.org'",
+    ],
+)
+def test_a_certificate_that_is_not_accepted_is_no_matter_of_waiting(said: str) -> None:
+    error = explain("repo x", 128, f"fatal: unable to access 'https://git.example.org/x.git/': {said}")
+    assert error.fault is Fault.NETWORK
+    assert "certificate is not accepted" in str(error) and str(error).endswith("trusted by this machine)")
+
+
 def test_what_git_says_is_shown_on_one_line_without_secrets_or_controls() -> None:
     secret = "s3" + os.urandom(8).hex()
     address = f"https://me:{secret}@example.org/x?token={secret}"

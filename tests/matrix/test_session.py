@@ -231,6 +231,13 @@ async def test_an_address_that_is_no_homeserver_is_named_as_such(server: Proxy, 
         await ask(server, time)
 
 
+async def test_an_address_with_a_path_too_much_is_told_to_end_earlier(server: Proxy, time: FakeTime) -> None:
+    server.add(Rule(answer(refuse(404, "M_UNRECOGNIZED"))))
+    async with open_session(server.url + "/_matrix", TOKEN, Mode.READER, READER_BUDGET, time.timing()) as session:
+        with pytest.raises(RefusedError, match=r"404 M_UNRECOGNIZED.* \(.*ends before /_matrix\)$"):
+            await session.get(client_path("account", "whoami"))
+
+
 async def test_a_homeserver_that_moved_is_named_and_its_successor_gets_no_token(server: Proxy, time: FakeTime) -> None:
     async with Proxy(None) as other:
         other.add(Rule(answer_json({"joined_rooms": []})))
