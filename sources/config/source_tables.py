@@ -111,7 +111,7 @@ class Forge(Struct, frozen=True, kw_only=True):
 class Notes(Struct, frozen=True, kw_only=True):
     """`[[notes]]`: a folder of Markdown. An allow list: `paths`, then `include`, then `exclude`, which wins."""
 
-    name: Annotated[str, NAME, "What hits and `in:` call it."]
+    name: Annotated[str, NAME, "What hits and `repo:` call it."]
     root: Annotated[Path, PATH, "The folder."]
     paths: Annotated[tuple[str, ...], Each(FOLDER), "Folders or files under the root that are read; `.` is all of it."]
     include: Annotated[tuple[str, ...], Each(GLOB), "Only files that match one of these."] = ("**/*.md",)
