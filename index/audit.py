@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from index.model import Corpus, SourceId, corpus_of
+from index.model import Corpus, RoomId, SourceId, corpus_of
 
 DAY_MS: Final = 86_400_000
 _HOUR_MS: Final = 3_600_000
@@ -30,6 +30,7 @@ class Check(StrEnum):
     STALE = "stale"
     DUE_SOON = "due_soon"
     PENDING_VECTORS = "pending_vectors"
+    ROOM_UPGRADED = "room_upgraded"  # people talk on in a room that nobody reads
     CHAT_GAP = "chat_gap"
     COVERAGE = "coverage"
 
@@ -79,6 +80,14 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
+class Upgrade:
+    """A room that is read and was upgraded to one that the reader is not in."""
+
+    room: str
+    heir: RoomId
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """`contract` are differences between the index and the configuration; `mending` those that a refresh mends."""
 
@@ -89,6 +98,7 @@ class Facts:
     mending: Sequence[str] = ()
     uncovered: Sequence[str] = ()
     gaps: Sequence[Gap] = ()
+    upgrades: Sequence[Upgrade] = ()
     pending: int = 0
     pending_since_ms: int | None = None
 
@@ -120,6 +130,7 @@ def findings(facts: Facts, limits: Limits, *, now_ms: int) -> tuple[Finding, ...
         *_drift(facts.looks),
         *_pages(facts.pages, limits, day_of(now_ms)),
         *_pending(facts, limits, now_ms),
+        *_upgrades(facts.upgrades),
         *_gaps(facts.gaps, now_ms),
         *_uncovered(facts.uncovered),
     ]
@@ -229,6 +240,13 @@ def _gaps(gaps: Sequence[Gap], now_ms: int) -> Iterator[Finding]:
         count = f"{len(open_gaps)} parts" if len(open_gaps) > 1 else "a part"
         detail = f"{count} of its history still to be read, for {length}"
         yield Finding(Check.CHAT_GAP, Severity.WARNING, room, detail, "the next `sources refresh` reads on")
+
+
+def _upgrades(upgrades: Sequence[Upgrade]) -> Iterator[Finding]:
+    for one in upgrades:
+        detail = f"was upgraded to {one.heir}, where the reader is not: what is said there is missing"
+        remedy = "have the reader join it (`sources roster`), or add it to chat.exclude"
+        yield Finding(Check.ROOM_UPGRADED, Severity.WARNING, one.room, detail, remedy)
 
 
 def _uncovered(folders: Sequence[str]) -> Iterator[Finding]:

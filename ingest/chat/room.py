@@ -89,6 +89,11 @@ class Room:
         return Shelf(self.id, self.record.label, rules, settings.bounds)
 
 
+def heir_of(record: RoomRecord) -> RoomId | None:
+    """The room that this one was upgraded to, as its tombstone claims; None for one that goes on or names none."""
+    return room_of(record).facts.replacement
+
+
 def room_of(record: RoomRecord) -> Room:
     """What the store remembers. A record of before any facts gives those of a room of which nothing is known."""
     facts = RoomFacts(record.id, record.is_joined, is_state_known=False)

@@ -17,11 +17,12 @@ from index.audit import (
     Look,
     Page,
     Severity,
+    Upgrade,
     Upkeep,
     failing,
     findings,
 )
-from index.model import SourceId
+from index.model import RoomId, SourceId
 
 NOW_MS = int(datetime(2026, 11, 29, 12, tzinfo=UTC).timestamp() * 1000)
 TODAY = date(2026, 11, 29)
@@ -94,6 +95,12 @@ def test_texts_may_wait_a_day_for_their_vectors() -> None:
     assert audit(pending=0, pending_since_ms=0) == audit(pending=5) == ()
     [one] = audit(pending=5, pending_since_ms=NOW_MS - DAY_MS - 1)
     assert one.check is Check.PENDING_VECTORS
+
+
+def test_a_room_that_went_on_elsewhere_names_where_and_what_to_do() -> None:
+    [one] = audit(upgrades=[Upgrade("#a:hs", RoomId("!heir"))])
+    assert (one.check, one.severity, one.subject) == (Check.ROOM_UPGRADED, Severity.WARNING, "#a:hs")
+    assert "!heir" in one.detail and "roster" in one.remedy and "chat.exclude" in one.remedy
 
 
 def test_open_gaps_are_told_by_room_and_folders_one_by_one() -> None:
