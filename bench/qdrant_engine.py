@@ -4,15 +4,16 @@
 
 Passages made from the Markdown of a folder are written by the program's own writer, with vectors near a few random
 ones, and told to the engine as a cluster is told. Those requests are kept, and repeated to it in processes of their
-own that hold nothing else but Python: once as they are, once without the settings of `index.engines.qdrant.layout`, so
-floats and all of Qdrant's defaults. The optimiser runs where the writer waits for it.
+own that hold nothing else but Python: as they are (`ours`), with nothing but vectors and texts (`vectors`), and without
+the settings of `index.engines.qdrant.layout` (`defaults`), so with floats and all in memory that Qdrant would have
+there. The optimiser runs where the writer waits for it.
 
 Megabytes (10^6 bytes), without what Python held before: `peak` until all is in order, `settled` then, `asked` after the
 questions, as the kernel counts them; `own` are those of `settled` that are not pages of files, which it can take back,
-and `own_peak` the most of them that was seen. glibc, which this build of the engine allocates with, is told to keep one
-arena and to give back what is free; a server has an allocator that does so by itself. `vector_ms` and `words_ms` are
-one ranking in the engine, `recall` the share of the ten nearest of a whole scan of the unrounded vectors that is among
-the first ten. Everything is the median of the runs.
+and `own_peak` the most of them between two requests. glibc, which this build of the engine allocates with, is told to
+keep one arena and to give back what is free; a server has an allocator that does so by itself. `vector_ms` and
+`words_ms` are one ranking in the engine, `recall` the share of the ten nearest of a whole scan of the unrounded vectors
+that is among the first ten. Everything is the median of the runs.
 
 It is the engine of a server (https://qdrant.tech/edge), not a server: no network, replicas or task that optimises.
 """
@@ -21,6 +22,7 @@ import argparse
 import asyncio
 import ctypes
 import json
+import math
 import os
 import sys
 import tempfile
@@ -33,7 +35,7 @@ from typing import Any, Final
 
 from tests.qdrant.edge import Body, Edge
 
-SETTINGS: Final = ("ours", "defaults")
+SETTINGS: Final = ("ours", "vectors", "defaults")
 COLLECTION: Final = "sources"
 OPTIMIZE: Final = "optimize"
 """In the place of a request: the writer waits for the optimiser."""
@@ -56,7 +58,7 @@ def main() -> None:
     parser.add_argument("--settings", choices=SETTINGS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.repeat is not None:
-        sys.stdout.write(json.dumps(repeat(options.repeat, has_defaults=options.settings == "defaults")))
+        sys.stdout.write(json.dumps(repeat(options.repeat, options.settings)))
         return
     from bench.qdrant_requests import record
 
@@ -81,21 +83,22 @@ def _report(options: argparse.Namespace, folder: Path, exact: list[list[int]]) -
         say("".join(f"{value:<13}" for value in (settings, *medians, f"{recall:.3f}")))
 
 
-def repeat(folder: Path, *, has_defaults: bool) -> dict[str, Any]:
+def repeat(folder: Path, settings: str) -> dict[str, Any]:
     """What the requests in the folder cost this process, in the units of the table, and the ids that it gave."""
-    before, own_peak = memory(), 0
+    before, own_peak, trim = memory(), 0, ctypes.CDLL(None).malloc_trim
     with tempfile.TemporaryDirectory() as shards, closing(Edge(Path(shards))) as edge:
         for verb, name, body in requests(folder / "told"):
             if verb == OPTIMIZE:
                 edge.optimize(name)
-            else:
-                edge.answer(verb, name, plain(body) if has_defaults else body)
+                trim(0)
+            elif (told := _told(settings, verb, name, body)) is not None:
+                edge.answer(verb, name, told)
             own_peak = max(own_peak, memory()["RssAnon"])
         collection = edge.collections[COLLECTION]
         collection.shard.flush()
-        ctypes.CDLL(None).malloc_trim(0)
-        settled, told, processor_s = memory(), collection.shard.info(), time.process_time()
-        times, nearest = _asked(edge, folder / "asked")
+        trim(0)
+        settled, shard, processor_s = memory(), collection.shard.info(), time.process_time()
+        times, nearest = _asked(edge, folder / "asked", only="dense" if settings == "vectors" else None)
         return {
             "peak": (settled["VmHWM"] - before["VmRSS"]) / 1e6,
             "own_peak": (own_peak - before["RssAnon"]) / 1e6,
@@ -103,20 +106,34 @@ def repeat(folder: Path, *, has_defaults: bool) -> dict[str, Any]:
             "own": (settled["RssAnon"] - before["RssAnon"]) / 1e6,
             "asked": (memory()["VmRSS"] - before["VmRSS"]) / 1e6,
             "disk": sum(file.stat().st_blocks * 512 for file in collection.folder.rglob("*")) / 1e6,
-            "segments": told.segments_count,
-            "indexed": told.indexed_vectors_count,
+            "segments": shard.segments_count,
+            "indexed": shard.indexed_vectors_count,
             "processor_s": processor_s,
             "vector_ms": median(times["dense"][STARTING:]),
-            "words_ms": median(times["words"][STARTING:]),
+            "words_ms": median(times["words"][STARTING:] or [math.nan]),
             "nearest": nearest,
         }
 
 
-def _asked(edge: Edge, file: Path) -> tuple[dict[str, list[float]], list[list[int]]]:
+def _told(settings: str, verb: str, name: str, body: Body) -> Body | None:
+    """None: left away."""
+    if settings == "defaults":
+        return plain(body)
+    if settings == "ours" or name != COLLECTION or verb not in ("PUT index", "PUT points"):
+        return body
+    if verb == "PUT index":
+        return None
+    kept = [(one["id"], one["vector"]["dense"], one["payload"]["text"]) for one in body["points"]]
+    return {"points": [{"id": id_, "vector": {"dense": rows}, "payload": {"text": text}} for id_, rows, text in kept]}
+
+
+def _asked(edge: Edge, file: Path, *, only: str | None) -> tuple[dict[str, list[float]], list[list[int]]]:
     """Milliseconds by the name of the vector, and the ten nearest of each question."""
     times: dict[str, list[float]] = {"dense": [], "words": []}
     nearest = []
     for verb, name, body in requests(file):
+        if only is not None and body.get("using") != only:
+            continue
         start = time.perf_counter()
         found = edge.answer(verb, name, body)
         if verb == "POST points/query":
