@@ -152,6 +152,9 @@ class Bot:
     async def _take(self, batch: SyncBatch, since: str | None) -> None:
         """A batch of the bot's own sync: what is in it is stored with the place behind it, then done."""
         self._rooms.note(self._me, batch)
+        for update in batch.left:
+            if update.room in self._places.permitted:
+                log.warning("bot.put_out", room_id=update.room)
         began_s = asyncio.get_running_loop().time()
         taken: dict[EventId, Taken] = {}
         asked: dict[EventId, Request] = {}

@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from bot.settings import OLDEST_COMMAND_MS
 from index.model import EventId
 from matrix.links import event_link
@@ -138,6 +140,30 @@ async def test_nothing_is_said_in_the_clear_once_a_room_is_encrypted(town: Town,
     assert [await town.answers_to(room, one) for one in unanswered] == [[], []]
     found = {one.name: one for one in await probe(town.config, town.credentials)}
     assert "encrypted" in found[f"bot {room}"].detail and "answers in 1 room" in found["bot"].detail
+
+
+async def test_a_bot_that_is_put_out_tells_its_host_and_answers_when_it_is_back(
+    town: Town, alice: Person, capfd: pytest.CaptureFixture[str]
+) -> None:
+    room, witness = await town.room(alice), await town.room(alice, name="Witness")
+    await town.refresh()
+    town.permit({room: ["here"], witness: ["here"]})
+    town.set_bot(inviters=(alice.user,))
+
+    async def is_back() -> bool:
+        return room in await town.bot.joined_rooms()
+
+    async with town.bot_running():
+        await alice.ban(room, town.bot)
+        unheard = await alice.say(room, "!search help")
+        await town.silence(alice, room, witness)
+        told = [line for line in "".join(capfd.readouterr()).splitlines() if "bot.put_out" in line]
+        assert len(told) == 1 and room in told[0]
+        await alice.unban(room, town.bot)
+        await alice.invite(room, town.bot)
+        await town.until(is_back)
+        assert "exact phrase" in (await town.ask(alice, room, "!search help"))["body"]
+        assert await town.answers_to(room, unheard) == []
 
 
 async def test_hostile_questions_get_an_answer_or_a_help_line(town: Town, alice: Person) -> None:
