@@ -82,6 +82,7 @@ class Edge:
     def close(self) -> None:
         for collection in self.collections.values():
             collection.close()
+        self.collections.clear()
         self._folder.rmdir()
 
 

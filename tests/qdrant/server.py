@@ -77,7 +77,8 @@ class QdrantServer:
         if "client" in vars(self):
             self.client.close()
         if self.edge is not None:
-            self.edge.close()
+            with self._lock:  # a request that was slow may come to it only now, and finds nothing
+                self.edge.close()
 
     def next_fault(self, path: str) -> Fault | None:
         with self._lock:
