@@ -1,8 +1,10 @@
 """What a probe is and what it finds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Protocol
+from ipaddress import ip_address
+from typing import Final, Protocol
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -10,6 +12,9 @@ from index.errors import SourcesError
 from sources.config.model import Config
 from sources.credentials import Credentials
 from sources.remedies import parted
+
+_NEAR: Final = (".localhost", ".local", ".internal", ".home.arpa", ".lan")
+"""Ends of names that lead nowhere in the internet."""
 
 
 class Verdict(StrEnum):
@@ -42,6 +47,21 @@ def failure(name: str, error: SourcesError) -> Finding:
     if detail.startswith(name):  # the row says it already
         detail = detail.partition(": ")[2] or detail
     return Finding(name, Verdict.FAIL, detail, remedy)
+
+
+def in_the_clear(name: str, url: str) -> Iterator[Finding]:
+    """A warning where everybody on the way could read the token: http to what looks like a host of the internet."""
+    parts = urlsplit(url)
+    if parts.scheme == "http" and _is_far(parts.hostname or ""):
+        detail = f"{parts.hostname} is asked over http, so that the token can be read on the way"
+        yield Finding(f"{name} http", Verdict.WARN, detail, "write https")
+
+
+def _is_far(host: str) -> bool:
+    try:
+        return ip_address(host).is_global
+    except ValueError:
+        return "." in host and not host.endswith(_NEAR)
 
 
 def counted(count: int, noun: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 from index.errors import SourcesError
 from index.model import RoomId, UserId
-from sources.checks.base import Finding, Verdict, counted, failure
+from sources.checks.base import Finding, Verdict, counted, failure, in_the_clear
 from sources.config.chat_tables import Bot
 from sources.config.model import Config
 from sources.credentials import Credentials
@@ -22,6 +22,7 @@ async def probe(config: Config, credentials: Credentials) -> Sequence[Finding]:
     from sources.config.bot import BOT_TOKEN
 
     bot = config.bot
+    clear = list(in_the_clear("bot", bot.homeserver))
     try:
         token = credentials.read(BOT_TOKEN).reveal()
         async with open_session(bot.homeserver, token, Mode.READER, CHECK_BUDGET) as session:
@@ -38,8 +39,8 @@ async def probe(config: Config, credentials: Credentials) -> Sequence[Finding]:
                 if await reader.state_content(room, "m.room.encryption", "") is not None
             }
     except SourcesError as error:
-        return [failure("bot", error)]
-    return list(_findings(bot, joined, rooms, encrypted))
+        return [failure("bot", error), *clear]
+    return [*_findings(bot, joined, rooms, encrypted), *clear]
 
 
 def _findings(

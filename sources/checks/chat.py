@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from index.errors import SourcesError
 from index.model import UserId
-from sources.checks.base import Finding, Verdict, counted, failure
+from sources.checks.base import Finding, Verdict, counted, failure, in_the_clear
 from sources.config.model import Config
 from sources.credentials import Credentials
 
@@ -17,6 +17,7 @@ async def probe(config: Config, credentials: Credentials) -> Sequence[Finding]:
     from sources.config.chat import chat_settings, reader_token
 
     settings = chat_settings(config.chat)
+    clear = list(in_the_clear("chat", config.chat.homeserver))
     try:
         async with open_reader(settings, reader_token(credentials), budget=CHECK_BUDGET) as reader:
             await reader.check_account(UserId(config.chat.user))
@@ -24,8 +25,8 @@ async def probe(config: Config, credentials: Credentials) -> Sequence[Finding]:
             ignored = await reader.ignored_users()
             unresolved = [alias for alias in sorted(settings.excluded_aliases) if await reader.resolve(alias) is None]
     except SourcesError as error:
-        return [failure("chat", error)]
-    return list(_findings(config.chat.user, len(joined), len(ignored), unresolved))
+        return [failure("chat", error), *clear]
+    return [*_findings(config.chat.user, len(joined), len(ignored), unresolved), *clear]
 
 
 def _findings(user: str, joined: int, ignored: int, unresolved: Sequence[str]) -> Iterator[Finding]:

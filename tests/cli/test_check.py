@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from index.errors import ForgeError
-from sources.checks.base import Finding, Verdict, failure
+from sources.checks.base import Finding, Verdict, failure, in_the_clear
 from sources.checks.registry import check
 from sources.cli.check import drawn
 from sources.cli.main import group
@@ -89,6 +89,23 @@ def test_a_configuration_without_any_source_is_not_taken_for_a_sound_one(tmp_pat
     result = CliRunner().invoke(group, ["check", "--config", str(file), "--json"], standalone_mode=False)
     assert result.return_value == 0 and verdicts(result)["configuration"] == "warn"
     assert "names nothing to read" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("url", "is_told"),
+    [
+        ("http://matrix.example.org", True),
+        ("http://8.8.8.8:8008", True),
+        ("https://matrix.example.org", False),
+        ("http://127.0.0.1:8008", False),
+        ("http://[::1]:8008", False),
+        ("http://10.0.0.7:8008", False),
+        ("http://synapse:8008", False),
+        ("http://matrix.home.arpa", False),
+    ],
+)
+def test_a_token_that_would_travel_unencrypted_is_told(url: str, *, is_told: bool) -> None:
+    assert [one.verdict for one in in_the_clear("chat", url)] == [Verdict.WARN] * is_told
 
 
 def test_each_fault_is_a_row_of_its_own_and_the_rest_is_still_tried(run: Check) -> None:
