@@ -1,9 +1,11 @@
 """The demo from its first line to its last: what is done in which order, and whether all of it held."""
 
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -84,7 +86,7 @@ class Demo(Struct):
         community = play(homeserver, opened.enter_context(http_on_loopback(timeout_s=60, base_url=homeserver.url)))
         for room in ROOMS:
             self._tell(room, community)
-        self.show.say("\nEach word in colour was made up just now and stands nowhere else.", "dim")
+        self.show.say("\nThe words of no language were made up just now and stand nowhere else.", "dim")
         return community
 
     def _tell(self, room: Room, community: Community) -> None:
@@ -170,7 +172,7 @@ class Demo(Struct):
     def _stay(self, community: Community | None) -> None:
         """Until it is interrupted; what is said meanwhile is indexed every few seconds."""
         self.show.act("Kept until Ctrl-C")
-        self.show.say(f"in a shell       sources --config {self.place.config_file} search …")
+        self.show.say(f"in a shell       {_called()} --config {self.place.config_file} search …")
         if community is not None:
             account = community.accounts[_PLAYED_BY]
             self.show.say("in any Matrix client:")
@@ -182,6 +184,14 @@ class Demo(Struct):
         try:
             while True:
                 time.sleep(_REFRESH_S)
+                if community is not None:
+                    community.watch()
                 run(self.place, ("--quiet", "refresh"))
         except KeyboardInterrupt:
             self.show.say("")
+
+
+def _called() -> str:
+    """The program as somebody in another folder can call it: a checkout's is on no search path."""
+    called = Path(sys.argv[0])
+    return str(called.absolute()) if called.name == "sources" else "sources"

@@ -11,9 +11,16 @@ from pathlib import Path
 
 import httpx
 import pytest
+from rich.console import Console
 
+from index.errors import SourcesError
+from sources.demo import acts
+from sources.demo.community import Community
+from sources.demo.homeserver import Account, Homeserver, http_on_loopback
+from sources.demo.place import Place
 from sources.demo.proof import PIECE_BYTES, words_in
 from sources.demo.scenario import CLAIMS
+from sources.demo.show import Show
 
 RUN = ["-c", "from sources.cli.main import main; main()", "demo", "--quick"]
 
@@ -86,6 +93,18 @@ def test_it_proves_its_claims_is_open_to_clients_and_leaves_nothing(tmp_path: Pa
         assert "nothing was left" in process.stdout.read().replace("no process and no file", "nothing")
         assert process.wait() == 0
     assert remains(tmp_path) == []
+
+
+def test_a_kept_demo_ends_with_a_line_when_its_bot_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def has_ended() -> None:
+        raise SourcesError("demo: the bot has ended")
+
+    monkeypatch.setattr(acts, "_REFRESH_S", 0.0)
+    account = Account(user="@mira:community.example", token="t", password="p")
+    with http_on_loopback(timeout_s=1) as http:
+        community = Community(Homeserver(tmp_path), http, accounts={"mira": account}, watch=has_ended)
+        with pytest.raises(SourcesError, match="the bot has ended"):
+            acts.Demo(Place(tmp_path), Show(Console(quiet=True)))._stay(community)
 
 
 def test_told_to_end_in_the_middle_it_leaves_nothing(tmp_path: Path) -> None:
