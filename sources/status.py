@@ -103,7 +103,8 @@ async def status(config: Config) -> Status:
         fingerprint = await store.fingerprint()
         # Where no vectors are wanted, none are missing.
         has_vectors = fingerprint is not None and fingerprint.embedder != NO_EMBEDDER
-        records = [one for one in await room_store.rooms(store.connection) if one.is_joined]
+        read = [] if config.chat is None else await room_store.rooms(store.connection)
+        records = [one for one in read if one.is_joined]
         running = _holder(config.state_dir / "refresh.lock")
         waiting, fault = await _orders(config, store)
         return Status(

@@ -23,7 +23,10 @@ Override = Literal["not-dm", "not-bridged", "was-bridged"]
 
 
 class Chat(Struct, frozen=True, kw_only=True):
-    """`[chat]`: the rooms that the reader account is joined to. Without it no chat is read; see docs/chat.md."""
+    """`[chat]`: the rooms that the reader account is joined to. Without it no chat is read; see docs/chat.md.
+
+    When the table is taken out, the next refresh erases all that was read of rooms.
+    """
 
     homeserver: Annotated[str, HTTP_URL, "Base URL of the reader's homeserver."]
     user: Annotated[str, USER, "The reader account; a token of another account is refused."]

@@ -89,6 +89,21 @@ async def test_rooms_shows_verdicts_reasons_and_counts(
     assert "Kitchen" in told and "a space holds no talk" in told and "set aside by your override" in told
 
 
+async def test_without_the_table_all_that_was_read_goes_and_no_room_is_counted(
+    desk: Desk, alice: Person, reader: Person
+) -> None:
+    room = await alice.create_room("Kitchen")
+    await reader.join(room)
+    await alice.say(room, "the kettle is on")
+    assert (await desk.sources("refresh")).return_value == 0
+    config = desk.folder / "sources.toml"
+    config.write_text(config.read_text().partition("[chat]")[0])
+    assert (await desk.sources("refresh")).return_value == 0
+    assert (await desk.sources("search", "kettle")).return_value == 1
+    status = json.loads((await desk.sources("status", "--json")).stdout)
+    assert (status["rooms"], status["unread"], status["sources"]) == ({}, [], [])
+
+
 async def test_the_roster_shows_first_and_moves_only_when_told(
     desk: Desk, alice: Person, reader: Person, tmp_path: Path
 ) -> None:
