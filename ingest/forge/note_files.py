@@ -89,6 +89,11 @@ def reason_of(error: OSError) -> str:
     return f"{errno.errorcode.get(error.errno or 0, 'error')} {error.strerror}"
 
 
+def is_of_the_system(reason: str) -> bool:
+    """Whether a reason is one of `reason_of`: the file was to be read, and could not be."""
+    return reason.partition(" ")[0] in errno.errorcode.values()
+
+
 def is_absence(error: OSError) -> bool:
     """Whether this says that the thing is not there, rather than that it cannot be read."""
     return error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)

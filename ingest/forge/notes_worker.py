@@ -6,16 +6,21 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import astuple, dataclass, field, replace
+from typing import Final
+
+import msgspec
 
 from index.model import Corpus, Cursor, SourceId
 from index.store import file_states
 from ingest.forge.documents import Rules, id_of
 from ingest.forge.filing import Filing
-from ingest.forge.note_files import NoteState
+from ingest.forge.note_files import NoteState, is_of_the_system
 from ingest.forge.notes import NoteChanges, NotesFolder
 from ingest.forge.validation import Validation
 from ingest.report import Outcome, SourceReport
 from ingest.writing import Batch, Writer
+
+_MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,8 @@ class NotesWorker:
         changes = await self.folder.changes(before)
         states = _written(changes.states)
         if not is_fresh and not changes.put and not changes.removed and states == stored:
-            return [SourceReport(self.source, Outcome.UNCHANGED, seconds=time.monotonic() - start)]
+            seconds = time.monotonic() - start
+            return [SourceReport(self.source, Outcome.UNCHANGED, notes=remarks(changes), seconds=seconds)]
         skipped = Counter(reason for _, reason in changes.skipped)
         name = self.folder.settings.name
         async with writer.batch(self.source, label=name, is_public=self.is_public) as batch:
@@ -55,7 +61,8 @@ class NotesWorker:
             await file_states.save(connection, batch.source_key, stored, after)
             await batch.save_cursor(Cursor(self.source, position))
         outcome = Outcome.UPDATED if batch.documents or batch.documents_removed else Outcome.UNCHANGED
-        return [batch.report(self.source, outcome, skipped=skipped, seconds=time.monotonic() - start)]
+        done = batch.report(self.source, outcome, skipped=skipped, seconds=time.monotonic() - start)
+        return [msgspec.structs.replace(done, notes=remarks(changes))]
 
     async def _write(self, batch: Batch, changes: NoteChanges, skipped: Counter[str]) -> dict[str, NoteState]:
         """Put what changed; returns the state of each file as it was read."""
@@ -67,6 +74,15 @@ class NotesWorker:
                 states[note.path] = note.state
         filing.end(f"notes {self.folder.settings.name}")
         return states
+
+
+def remarks(changes: NoteChanges) -> tuple[str, ...]:
+    """What a host has to mend: files and folders that were to be read and could not be; a few by name."""
+    locked = [f"{path}: {reason}" for path, reason in changes.skipped if is_of_the_system(reason)]
+    if not locked:
+        return ()
+    named = ", ".join(locked[:_MOST_NAMED]) + (f" and {len(locked) - _MOST_NAMED} more" * (len(locked) > _MOST_NAMED))
+    return (f"cannot be read: {named} (let the user that runs the refresh read them, or exclude them)",)
 
 
 def _written(states: Mapping[str, NoteState]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from index.errors import ForgeError
 from ingest.forge.coverage import Uncovered, coverage
 from ingest.forge.note_files import NoteState
 from ingest.forge.notes import NoteChanges, NotesFolder, NotesSettings
+from ingest.forge.notes_worker import remarks
 
 FILES = {
     "a.md": "one",
@@ -235,9 +236,19 @@ async def test_what_cannot_be_read_is_skipped_with_its_errno_and_never_taken_for
     assert (changes.put, changes.removed, changes.unchanged_count) == ((), (), 1)
     assert dict(changes.skipped) == {"work/deep/": "EACCES Permission denied", "a.md": "EACCES Permission denied"}
     assert changes.states == states
+    [told] = remarks(changes)
+    assert "a.md: EACCES Permission denied" in told and "work/deep/: EACCES" in told and told.endswith("exclude them)")
     lock(locked_out)
     with pytest.raises(ForgeError, match="Permission denied"):
         await source.changes(states)
+
+
+def test_of_what_cannot_be_read_a_few_are_named_and_nothing_else_is_a_remark() -> None:
+    fine = (("a.md", "symbolic link"), ("b.md", "over 100 bytes"), ("c/", "more than 40 folders deep"))
+    locked = tuple((f"{number}.md", "EIO Input/output error") for number in range(7))
+    assert remarks(NoteChanges((), (), 0, fine, {})) == ()
+    [told] = remarks(NoteChanges((), (), 0, (*fine, *locked), {}))
+    assert "4.md" in told and "5.md" not in told and "and 2 more" in told and "a.md" not in told
 
 
 async def test_odd_names_are_notes_like_others(root: Path) -> None:
