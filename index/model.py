@@ -162,10 +162,17 @@ class Fingerprint(Struct, frozen=True):
         """`name: stored -> wanted` for each field that differs; empty means that the index can be used."""
         names = self.__struct_fields__
         return [
-            f"{name}: {getattr(stored, name)} -> {getattr(self, name)}"
+            f"{name}: {_shown(getattr(stored, name))} -> {_shown(getattr(self, name))}"
             for name in names
             if getattr(stored, name) != getattr(self, name)
         ]
+
+
+def _shown(value: object) -> str:
+    """As a person writes it: lists by commas, and in quotes what would not be seen to begin or end."""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return repr(value) if isinstance(value, str) and value != (value.strip() or None) else str(value)
 
 
 class Filters(Struct, frozen=True):

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from index.model import Fingerprint
 from tests.refresh.conftest import Place, git, page
 
 
@@ -131,3 +132,13 @@ def test_an_index_of_an_older_schema_is_brought_along_and_not_read_again(place: 
     report = json.loads(place.refresh("state", "--json").stdout)
     assert {source["outcome"] for source in report["sources"]} == {"unchanged"}
     assert place.dump("state") == before
+
+
+def test_what_differs_is_told_as_people_write_it_and_blanks_can_be_seen() -> None:
+    built = Fingerprint(1, 1, 1, 1, ("en", "cs", "de"), "e5", 384, "query: ", "")
+    wanted = Fingerprint(1, 1, 1, 1, ("en",), "other", 384, "", "")
+    assert wanted.differences(built) == [
+        "languages: en, cs, de -> en",
+        "embedder: e5 -> other",
+        "query_prefix: 'query: ' -> ''",
+    ]
