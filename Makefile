@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TYPES := $(BIN)/mypy --strict sources bot ingest matrix index bench
 
 # Where `make install` puts things; DESTDIR is put before all of it, for packagers.
 PREFIX ?= /usr/local
@@ -40,7 +41,7 @@ demo: $(STAMP)  ## set up, then a homeserver, rooms, a refresh, the bot and proo
 
 # mypy runs on one core, so it runs beside the tests; what it says is shown at the end.
 test: $(STAMP) lint contracts  ## set up, then run every check and test
-	@mkdir -p build; $(MAKE) -s types > build/types.txt 2>&1 & types=$$!; \
+	@mkdir -p build; $(TYPES) > build/types.txt 2>&1 & types=$$!; \
 		$(BIN)/python -m pytest -n auto --dist worksteal; tests=$$?; \
 		wait $$types; types=$$?; cat build/types.txt; exit $$((tests | types))
 
@@ -56,7 +57,7 @@ docs:  ## build the site of docs/ into build/site (needs pip install -c constrai
 	@mkdocs build --strict
 
 types: $(STAMP)  ## mypy --strict
-	@$(BIN)/mypy --strict sources bot ingest matrix index bench
+	@$(TYPES)
 
 contracts: $(STAMP)  ## import contracts
 	@$(BIN)/lint-imports
