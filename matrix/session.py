@@ -177,6 +177,9 @@ class Session:
                     self._check_not_redirected(response)
                     body = await self._body(response)
         except TimeoutError:
+            if self._client.homeserver.startswith("https:"):  # plain HTTP may wait for the end of a TLS greeting
+                remedy = "is the homeserver well, and is it https that its port speaks? run again later"
+                return Later(f"nothing within {timeout_s:g} s", remedy=remedy)
             return Later(f"nothing within {timeout_s:g} s")
         except (aiohttp.ClientError, OSError) as error:
             return unreached(error)

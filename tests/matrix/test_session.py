@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -194,6 +195,25 @@ async def test_an_answer_that_never_comes_costs_one_timeout_each(server: Proxy, 
     with pytest.raises(UnavailableError, match=r"nothing within 0\.05 s"):
         await ask(server, time, Budget(max_attempts=2, request_timeout_s=0.05))
     assert len(server.requests) == 2
+
+
+async def test_silence_over_https_may_be_a_port_that_speaks_plain_http(time: FakeTime) -> None:
+    hung_up = asyncio.Event()
+
+    async def listens(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()  # as Synapse does: the greeting never becomes a request
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+        hung_up.set()
+
+    async with await asyncio.start_server(listens, "127.0.0.1", 0) as deaf:
+        url = f"https://127.0.0.1:{deaf.sockets[0].getsockname()[1]}"
+        budget = Budget(max_attempts=1, request_timeout_s=0.2)
+        async with open_session(url, TOKEN, Mode.READER, budget, time.timing()) as session:
+            with pytest.raises(UnavailableError, match="is it https that its port speaks"):
+                await session.get(PATH)
+        await hung_up.wait()
 
 
 async def test_a_long_poll_may_take_its_wait_and_no_longer(server: Proxy, time: FakeTime) -> None:
