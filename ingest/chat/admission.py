@@ -4,20 +4,23 @@ Nothing here asks for a message. A room that lost its permission is out of every
 verdict, before anything else is done about it.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 import structlog
 
-from index.model import RoomId
+from index.model import EventId, RoomId
 from index.store import documents, sweeps
 from index.store import rooms as room_store
 from index.store.rooms import DONE, NEW, REFUSED, SUSPENDED
 from ingest.chat.facts import predecessors_of, read_facts
 from ingest.chat.gates import decide
 from ingest.chat.renaming import mark_renamed
+from ingest.chat.replaced import with_replaced
 from ingest.chat.room import Room, is_federated, lifetime_ms, tidied
 from ingest.chat.run import Run
+from matrix.shape import RawEvent
 
 log = structlog.get_logger()
 
@@ -28,11 +31,18 @@ _ROWS_ERASED_AT_ONCE: Final = 5_000
 async def look(run: Run, room: Room) -> None:
     """Read a joined room's state; its facts are then in `run.rooms`, not stored yet."""
     is_first = room.record.state_ms == 0
+
+    async def ask(event: EventId) -> RawEvent | None:
+        return await run.reader.event(room.id, event, is_patient=False)
+
     state = await run.reader.state(room.id)
+    events: Sequence[RawEvent] = state.events
+    if is_first:  # what replaces a member's event later on is told by the sync, with what was there before
+        events = await with_replaced(events, ask, reader=run.settings.account.reader)
     tags = await run.reader.tags(room.id) if is_first else run.rooms[room.id].facts.tags
     facts = read_facts(
         room.id,
-        state.events,
+        events,
         account=run.settings.account,
         is_joined=True,
         direct_rooms=run.direct_rooms,

@@ -55,6 +55,30 @@ async def test_no_message_of_a_refused_room_is_ever_asked_for(
     assert not [path for path in proxy.paths() if readable in path]
 
 
+async def test_a_direct_chat_is_known_before_its_messages_when_the_homeserver_has_forgotten_the_invitation(
+    tmp_path: Path, people: People, alice: Person, reader: Person, proxy: Proxy
+) -> None:
+    bodies: list[bytes] = []
+    proxy.add(Rule(recording(bodies)))
+    bob = await people.register("bob")
+    invited = await alice.create_room("Named", preset="private_chat", invite=[reader], is_direct=True)
+    await reader.join(invited)
+    earlier = await alice.create_room("Later with the reader", preset="private_chat", invite=[bob], is_direct=True)
+    await bob.join(earlier)
+    await alice.invite(earlier, reader)
+    await reader.join(earlier)
+    for name in ("Bobby", "Rob"):
+        await bob.set_display_name(name)
+    for room in (invited, earlier):
+        await alice.say(room, "forbiddenword")
+    people.homeserver.stop()
+    people.homeserver.start()
+    host = host_for(tmp_path / "state", proxy.url, reader)
+    await host.refresh()
+    assert [await host.reason(room) for room in (invited, earlier)] == ["direct", "direct"]
+    assert not [body for body in bodies if b"forbiddenword" in body]
+
+
 @pytest.mark.parametrize("how", ["leave", "kick", "ban"])
 async def test_a_room_that_the_reader_is_out_of_is_hidden_at_once_and_erased_after_the_grace_time(
     host: Host, alice: Person, reader: Person, how: str
