@@ -26,7 +26,7 @@ _AGO: Final = r"(?ai)(\d{1,5})([hdwmy])"
 _DATE: Final = r"(?a)\d{4}(-\d{2}){0,2}"
 _TIME: Final = r"(?ai)\d{4}-\d{2}-\d{2}T\d{2}(:\d{2}){1,2}(\.\d{1,6})?(Z|[+-]\d{2}:?\d{2})?"
 _SENDER: Final = r"@[^\s:]+:\S+"
-_ROOM: Final = r"[#!][^\s:]+(:\S+)?"
+_ROOM: Final = r"#[^\s:]+:\S+|![^\s:]+(:\S+)?"  # ids of newer rooms name no server
 
 
 class FilterBuilder:

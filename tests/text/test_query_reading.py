@@ -128,6 +128,7 @@ def test_of_two_times_the_narrower_counts() -> None:
     [
         ("from:alice x", "from: cannot be 'alice' (write the full id"),
         ("in:room x", "in: cannot be 'room' (write a room's alias or id"),
+        ("in:#room x", "in: cannot be '#room' (write a room's alias or id"),
         ("kind:x y", "kind: cannot be 'x' (one of doc, header"),
         ("has:attachment y", "has: cannot be 'attachment' (only has:link is known)"),
         ("corpus:web y", "corpus: cannot be 'web' (one of chat, forge, notes)"),
