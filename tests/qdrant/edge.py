@@ -88,13 +88,13 @@ class Edge:
 
 def config(body: Body) -> edge.EdgeConfig:
     """What a collection that is made with this body has. Edge has no `memmap_threshold`: it maps what it optimises."""
-    hnsw = _given(body.get("hnsw_config"))
+    hnsw: Body = {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000} | _given(body.get("hnsw_config"))
     return edge.EdgeConfig(
         vectors={name: _dense(params) for name, params in (body.get("vectors") or {}).items()},
         sparse_vectors={name: _sparse(params) for name, params in (body.get("sparse_vectors") or {}).items()}
         or (None if body.get("vectors") else {"none": edge.EdgeSparseVectorParams()}),
         on_disk_payload=body.get("on_disk_payload"),
-        hnsw_config=edge.HnswIndexConfig(**{"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000} | hnsw),
+        hnsw_config=edge.HnswIndexConfig(**hnsw),
         optimizers=edge.EdgeOptimizersConfig(**_without(_given(body.get("optimizers_config")), "memmap_threshold")),
     )
 
@@ -177,14 +177,14 @@ def _vector(one: Any) -> Any:
 def _delete(collection: Collection, body: Body) -> Body:
     if "points" in body:
         return _done(collection, edge.UpdateOperation.delete_points(body["points"]))
-    return _done(collection, edge.UpdateOperation.delete_points_by_filter(_filter(body["filter"])))
+    return _done(collection, edge.UpdateOperation.delete_points_by_filter(_clauses(body["filter"])))
 
 
 def _set_payload(collection: Collection, body: Body) -> Body:
     payload, points = body["payload"], body.get("points")
     if points is not None:
         return _done(collection, edge.UpdateOperation.set_payload(points, payload))
-    return _done(collection, edge.UpdateOperation.set_payload_by_filter(_filter(body["filter"]), payload))
+    return _done(collection, edge.UpdateOperation.set_payload_by_filter(_clauses(body["filter"]), payload))
 
 
 def _done(collection: Collection, operation: edge.UpdateOperation) -> Body:
@@ -211,7 +211,8 @@ def _scroll(collection: Collection, body: Body) -> Body:
 
 
 def _record(one: edge.Record) -> Body:
-    vectors = None if one.vector is None else {name: _as_json(vector) for name, vector in one.vector.items()}
+    named: Any = one.vector  # by name in all that is made here
+    vectors = None if named is None else {name: _as_json(vector) for name, vector in named.items()}
     return {"id": one.id, "payload": one.payload, "vector": vectors}
 
 
@@ -264,9 +265,11 @@ def _params(body: Body | None) -> edge.SearchParams | None:
 
 
 def _filter(body: Body | None) -> edge.Filter | None:
-    if body is None:
-        return None
-    clauses = {name: [_condition(one) for one in _listed(found)] for name, found in _given(body).items()}
+    return None if body is None else _clauses(body)
+
+
+def _clauses(body: Body) -> edge.Filter:
+    clauses: Body = {name: [_condition(one) for one in _listed(found)] for name, found in _given(body).items()}
     return edge.Filter(**clauses)
 
 
