@@ -37,7 +37,7 @@ async def look(run: Run, room: Room) -> None:
 
     state = await run.reader.state(room.id)
     events: Sequence[RawEvent] = state.events
-    if is_first:  # what replaces a member's event later on is told by the sync, with what was there before
+    if is_first:  # later invitations are met in the sync, or in the history of its gaps
         events = await with_replaced(events, ask, reader=run.settings.account.reader)
     tags = await run.reader.tags(room.id) if is_first else run.rooms[room.id].facts.tags
     facts = read_facts(

@@ -36,7 +36,7 @@ class Limits(Struct, frozen=True):
     """So many of the common words, the rarest, say which candidates those are, beside other words of the question."""
     looked_up_inside: int = 8
     """So many in a narrow scope, where it takes half a millisecond each. Of the ten best of a room questions of 17
-    words had .78 with four, .90 with eight, .94 with all; the commonest take the longest (docs/scale.md)."""
+    words had .79 with four, .90 with eight, .95 with all; the commonest take the longest (docs/scale.md)."""
     conjunctions: int = 1_000
     """Chunks with all words, or the rarer ones, from which candidates are chosen when every word is common."""
     together: int = 6
