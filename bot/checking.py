@@ -1,7 +1,8 @@
 """A hit is looked at again before it is quoted: is the message still there, and what does it say now?
 
 What is shown is the homeserver's text of this moment, scrubbed, with spoilers covered; the index only says where to
-look. What cannot be looked at is not quoted.
+look. What cannot be looked at is not quoted. A message that was edited since is quoted only while it still holds what
+it was found by: otherwise the question would tell what stood there before.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from index.errors import MatrixError
 from index.model import Corpus, EventId, Hit, Message, RoomId, Snippet, UserId
 from index.text.found import Finder
 from index.text.passage import passage
-from index.text.snippet import WIDTH, snippet
+from index.text.snippet import WIDTH, best_messages, snippet
 from matrix.links import event_link, servers_of
 from matrix.shape import RawEvent
 
@@ -27,17 +28,23 @@ log = structlog.get_logger()
 MOST_LINES: Final = 2
 """Messages that one hit shows: the one that was found and, where that is short, what was said to it."""
 SHORT_CHARS: Final = 160
+MOST_LOOKS: Final = 3
+"""At messages of one hit that say the same, until one of them can be quoted."""
 _NAME_CHARS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A message as it reads now: scrubbed, its newest valid edit applied (`edit`, None: never edited)."""
+    """A message as it reads now: scrubbed, its newest valid edit applied (`edit`, None: never edited).
+
+    `whole` is the text with what it quotes of others, as the index has it if nobody edited it since.
+    """
 
     sender: UserId
     sent_ms: int
     text: str  # not empty
-    edit: EventId | None = None
+    edit: EventId | None
+    whole: str
 
 
 Hear = Callable[[RoomId, RawEvent], Heard | None]
@@ -73,13 +80,13 @@ class Checker:
     async def _check(self, hit: Hit, finder: Finder) -> Checked | None:
         if hit.corpus is not Corpus.CHAT:
             return self._passage(hit)
-        start = hit.best_message or 0
+        if hit.room is None or not hit.messages:
+            return None
+        found = await self._best(hit, hit.room, finder)
+        if found is None:
+            return None
+        start, best = found
         said = hit.messages[start : start + MOST_LINES]
-        if hit.room is None or not said:
-            return None
-        best = await self._heard(hit.room, said[0])
-        if best is None:
-            return None
         lines = [Line(self._name(best.sender), snippet(best.text, finder, width=WIDTH))]
         quotes = [Quote(hit.source, hit.chunk, said[0].event, best.edit)]
         for message in said[1:] if len(best.text) <= SHORT_CHARS else ():
@@ -91,6 +98,29 @@ class Checker:
         link = event_link(hit.room, said[0].event, servers_of(hit.room, (message.sender for message in hit.messages)))
         place = ", ".join((self._name(best.sender), day(best.sent_ms), self._scrub(hit.title)))
         return Checked(Shown(place, link, tuple(lines), hit.is_weak), tuple(quotes))
+
+    async def _best(self, hit: Hit, room: RoomId, finder: Finder) -> tuple[int, Heard] | None:
+        """The place of the message to quote, and how it reads now; None when none says any more what was found."""
+        first = hit.best_message or 0
+        if (heard := await self._said(hit, room, first, finder)) is not None:
+            return first, heard
+        if hit.best_message is None:
+            return None
+        others = [place for place in best_messages(hit.messages, hit.text, finder) if place != first]
+        for place in others[: MOST_LOOKS - 1]:
+            if (heard := await self._said(hit, room, place, finder)) is not None:
+                return place, heard
+        return None
+
+    async def _said(self, hit: Hit, room: RoomId, place: int, finder: Finder) -> Heard | None:
+        """None for a message that is gone, or that an edit has taken what was found from."""
+        message = hit.messages[place]
+        heard = await self._heard(room, message)
+        if heard is None:
+            return None
+        stored = hit.text[message.span.start : message.span.end]
+        is_as_stored = stored.split() == heard.whole.split()
+        return heard if is_as_stored or _still_holds(heard.text, stored, finder) else None
 
     async def _heard(self, room: RoomId, message: Message) -> Heard | None:
         try:
@@ -112,3 +142,9 @@ class Checker:
         localpart, _, server = user[1:].partition(":")
         name = localpart[:_NAME_CHARS]
         return name if server == self._home else f"{name} ({server[:_NAME_CHARS]})"
+
+
+def _still_holds(text: str, stored: str, finder: Finder) -> bool:
+    """Whether a new text holds all that the stored one was found by; what was found by meaning alone is in doubt."""
+    found = {place.term for place in finder.places(stored)}
+    return bool(found) and found <= {place.term for place in finder.places(text)}

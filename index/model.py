@@ -273,6 +273,7 @@ class Hit(Struct, frozen=True):
     revision: str
     payload: Payload
     also_at: tuple[str, ...] = ()  # other places of the same text
+    text: str = ""  # of the whole chunk, to be held against what its source says now
 
 
 class Answer(Struct, frozen=True):

@@ -171,4 +171,5 @@ def _hit(placed: Placed, stored: StoredChunk, finder: Finder, *, is_weak: bool) 
         revision=stored.revision,
         payload=stored.payload,
         also_at=placed.also_at,
+        text=chunk.text,
     )

@@ -27,6 +27,7 @@ def hear(room: RoomId, raw: RawEvent) -> Heard | None:
         )
         if isinstance(edited, Edited) and is_valid:
             content, edit = edited.content, edited.event
+    whole = content.text
     if said.reply_to is not None:
         content = without_quotes(content)
-    return Heard(said.sender, said.claimed_ms, content.text, edit) if content.text else None
+    return Heard(said.sender, said.claimed_ms, content.text, edit, whole) if content.text else None

@@ -42,8 +42,13 @@ def snippet(text: str, finder: Finder, *, width: int = WIDTH) -> Snippet:
 
 def best_message(messages: Sequence[Message], text: str, finder: Finder) -> int | None:
     """The message that holds most of what was asked, the first of equals; None where none holds any."""
+    return next(iter(best_messages(messages, text, finder)), None)
+
+
+def best_messages(messages: Sequence[Message], text: str, finder: Finder) -> list[int]:
+    """The best message, and behind it those that hold all that it holds of the question; empty where none holds any."""
     if not messages:
-        return None
+        return []
     # The line that is shown is looked at already, and nearly always of the same length: then all stands where it stood.
     line = inert_line(text)
     found = finder.places(line if len(line) == len(text) else text)
@@ -54,9 +59,8 @@ def best_message(messages: Sequence[Message], text: str, finder: Finder) -> int 
         if place >= 0 and end <= messages[place].span.end:
             held = terms.setdefault(place, {})
             held[term] = held.get(term, 0) + 1
-    if not terms:
-        return None
-    return min(terms, key=lambda place: (-_worth(terms[place], finder.weights), place))
+    ranked = sorted(terms, key=lambda place: (-_worth(terms[place], finder.weights), place))
+    return [place for place in ranked if terms[place].keys() >= terms[ranked[0]].keys()]
 
 
 def _worth(terms: Mapping[int, int], weights: Sequence[float]) -> float:

@@ -45,27 +45,53 @@ async def test_a_question_is_answered_with_who_when_where_and_a_link(town: Town,
 
 async def test_what_is_quoted_is_what_the_room_says_now(town: Town, alice: Person) -> None:
     """Edited, redacted and covered since the last refresh; nobody waits for the next one."""
-    edited, redacted, replaced, covered = (word() for _ in range(4))
+    edited, redacted, replaced, covered, puzzle = (word() for _ in range(5))
     room = await town.room(alice)
-    changing = await alice.say(room, f"the port is {edited}")
+    changing = await alice.say(room, f"the harbour is {edited}")
     going = await alice.say(room, f"the other port is {redacted}")
-    spoiler = f'it was <span data-mx-spoiler="who">{covered}</span> all along'
-    hiding = await alice.say(room, f"who was it? {covered}")
+    spoiler = f'the {puzzle} was <span data-mx-spoiler="who">{covered}</span> all along'
+    hiding = await alice.say(room, f"who was the {puzzle}? {covered}")
     mallory = await town.people.register("mallory")
     await mallory.join(room)
     await town.refresh()
-    await alice.edit(room, changing, f"the port is {replaced} with token ghp_{'a1B2' * 9}")
+    await alice.edit(room, changing, f"the harbour is {replaced} with token ghp_{'a1B2' * 9}")
     await mallory.edit(room, hiding, "forged")
     await alice.redact(room, going)
     await alice.edit(room, hiding, "covered", format="org.matrix.custom.html", formatted_body=spoiler)
     town.permit({room: ["here"]})
     async with town.bot_running():
-        body = (await town.ask(alice, room, f"!search {edited}"))["body"]
+        body = (await town.ask(alice, room, "!search harbours"))["body"]
         assert replaced in body and edited not in body
         assert "ghp_" not in body and "redacted:" in body
         assert (await town.ask(alice, room, f"!search {redacted}"))["body"] == "Nothing found."
-        body = (await town.ask(alice, room, f"!search {covered}"))["body"]
+        body = (await town.ask(alice, room, f"!search {puzzle}"))["body"]
         assert covered not in body and "forged" not in body and "‹spoiler›" in body
+
+
+async def test_a_word_that_was_edited_away_leads_nowhere(town: Town, alice: Person) -> None:
+    """Who could find the new text by it would know what stood there."""
+    gone, kept, elsewhere = (word() for _ in range(3))
+    room = await town.room(alice)
+    changing = await alice.say(room, f"the harbour key is {gone}")
+    said_twice = await alice.say(room, f"see {elsewhere} {elsewhere} for that")
+    await alice.say(room, f"once more, {elsewhere}")
+    await alice.say(room, f"it is {kept}, they say")
+    mended = await alice.thread(room, changing, f"teh {kept} quay")
+    await town.refresh()
+    await alice.edit(room, changing, "the harbour key is with the warden")
+    await alice.edit(room, said_twice, "never mind")
+    await alice.edit(room, mended, f"the {kept} quay")
+    town.permit({room: ["here"]})
+    async with town.bot_running():
+        for question in (gone, f"harbour key {gone}", f'"key is {gone}"', gone[:6]):
+            assert (await town.ask(alice, room, f"!search {question}"))["body"] == "Nothing found.", question
+        assert "with the warden" in (await town.ask(alice, room, "!search harbour key"))["body"]
+        body = (await town.ask(alice, room, f"!search {elsewhere}"))["body"]
+        assert f"once more, {elsewhere}" in body and "never mind" not in body, "another message of it says the same"
+        assert f"the {kept} quay" in (await town.ask(alice, room, f"!search {kept} quay"))["body"]
+        await town.refresh()
+        assert (await town.ask(alice, room, f"!search {gone}"))["body"] == "Nothing found."
+        assert "never mind" in (await town.ask(alice, room, "!search never mind"))["body"]
 
 
 async def test_pages_go_on_where_the_last_one_ended(town: Town, alice: Person) -> None:

@@ -12,7 +12,7 @@ from index.text.clean import inert_line
 from index.text.fold import WORD, fold
 from index.text.found import Finder
 from index.text.query import parse
-from index.text.snippet import WIDTH, best_message, snippet
+from index.text.snippet import WIDTH, best_message, best_messages, snippet
 from index.text.words import Keys
 
 KEYS = Keys(("en", "cs", "de"))
@@ -128,6 +128,8 @@ def test_the_best_message_holds_most_of_what_was_asked() -> None:
     made, text = messages("the lease", "mirror?", "the mirror waits for its lease", "the mirror waits for its lease")
     assert best_message(made, text, finder("mirror lease")) == 2
     assert best_message(made, text, finder("the mirror?")) == 1
+    assert best_messages(made, text, finder("mirror lease")) == [2, 3], "what says less cannot take its place"
+    assert best_messages(made, text, finder("the mirror?")) == [1, 2, 3]
 
 
 def test_where_no_message_holds_a_word_there_is_no_best_one() -> None:
