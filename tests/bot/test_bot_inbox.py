@@ -37,12 +37,16 @@ def test_redactions_are_found_wherever_they_name_their_target() -> None:
         {"type": "m.room.message", "content": {"m.relates_to": {"rel_type": "m.replace", "event_id": "$edited"}}},
     ]
     changes = changes_in([update(is_limited=True)], events)
-    assert (changes.gone, changes.edited, changes.unclear) == ({"$old", "$new"}, {"$edited"}, {"chat:!r"})
+    assert (changes.gone, changes.edited, changes.unclear) == (
+        frozenset({"$old", "$new"}),
+        frozenset({"$edited"}),
+        frozenset({"chat:!r"}),
+    )
 
 
 def test_own_answers_are_known_again() -> None:
     reply = {"m.relates_to": {"m.in_reply_to": {"event_id": "$asked"}}}
-    own = {"type": "m.room.message", "sender": ME, "event_id": "$answer", "content": reply}
+    own: dict[str, Any] = {"type": "m.room.message", "sender": ME, "event_id": "$answer", "content": reply}
     assert echoes_in([own, own | {"sender": "@x:x"}, own | {"event_id": "$later"}], ME) == {"$asked": "$answer"}
 
 

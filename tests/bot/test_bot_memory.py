@@ -114,7 +114,7 @@ async def test_only_direct_chats_have_askers_whose_rooms_matter(memory: Memory) 
     await memory.intend(given("$one", quote("$x")), now_ms=1)
     assert await memory.direct_chats() == (frozenset(), frozenset())
     await memory.intend(given("$two", quote("$x"), is_direct=True), now_ms=1)
-    assert await memory.direct_chats() == ({ALICE}, {ROOM})
+    assert await memory.direct_chats() == (frozenset({ALICE}), frozenset({ROOM}))
 
 
 async def test_it_does_not_grow_for_ever(memory: Memory) -> None:

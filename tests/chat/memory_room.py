@@ -9,9 +9,9 @@ from dataclasses import replace
 from index.model import Document, EventId, RoomId
 from ingest.chat.events import Extracted
 from ingest.chat.ledger import Arrival, Changes, LedgerRow, LedgerView, TombstoneRow, needs_of, plan, utterance
-from ingest.chat.rendering import render, window_document
+from ingest.chat.rendering import Lane, render, window_document
 from ingest.chat.rules import Rules, Why
-from ingest.chat.windows import Bounds, Lane, WindowRow, place
+from ingest.chat.windows import Bounds, WindowRow, place
 
 
 class MemoryRoom:

@@ -1,17 +1,29 @@
 """Makers of raw events, as JSON has them."""
 
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 Raw = dict[str, Any]
+NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
 
-def raw_message(event: str = "$m", *, sender: str = "@ann:here", ms: object = 1_000, **content: object) -> Raw:
+def raw_message(
+    event: str = "$m",
+    content: Mapping[str, object] = NOTHING,
+    /,
+    *,
+    sender: str = "@ann:here",
+    ms: object = 1_000,
+    **more: object,
+) -> Raw:
+    """`more` goes into the content too, where the names of fields allow it."""
     return {
         "type": "m.room.message",
         "event_id": event,
         "sender": sender,
         "origin_server_ts": ms,
-        "content": {"msgtype": "m.text", **content},
+        "content": {"msgtype": "m.text", **content, **more},
     }
 
 

@@ -186,7 +186,7 @@ async def test_a_bridge_that_shows_only_in_messages_ends_reading_on_the_way(
     await reader.join(room)
     for number in range(6):
         await alice.say(room, f"word{number}")
-    await alice.say(room, "hi", **{"fi.mau.double_puppet_source": "mautrix-signal"})
+    await alice.say(room, "hi", {"fi.mau.double_puppet_source": "mautrix-signal"})
     host.set(page_limit=4)
     await host.refresh()
     assert await host.reason(room) == "bridged"

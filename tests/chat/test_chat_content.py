@@ -19,7 +19,7 @@ FALLBACK = "> <@bob:here> their words\n> more of theirs\n\n"
 
 
 def said(read: Read, **content: object) -> Said:
-    record = read(raw_message(**content))
+    record = read(raw_message("$m", content))
     assert isinstance(record, Said)
     return record
 
@@ -229,7 +229,7 @@ def test_everything_that_is_kept_went_through_the_scrubber(read: Read) -> None: 
         {"m.text": [{"body": secret}]},
     ]
     edit = raw_edit("$e", "$m", secret)
-    raws = [raw_message(**form) for form in forms] + [edit]
+    raws = [raw_message("$m", form) for form in forms] + [edit]
     raws.append(
         raw_message() | {"type": "m.poll.start", "content": {"m.poll": {"question": secret, "answers": [secret]}}}
     )

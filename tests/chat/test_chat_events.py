@@ -51,7 +51,7 @@ def text_of(record: Extracted) -> str:
     ],
 )
 def test_a_body_is_text_whatever_else_is_malformed(read: Read, extra: dict[str, object]) -> None:  # 1, 35
-    record = read(raw_message(body="plain words", **extra))
+    record = read(raw_message("$m", extra, body="plain words"))
     assert isinstance(record, Said)
     assert record.content.text == "plain words"
     assert record.thread_root is None and record.reply_to is None
@@ -192,8 +192,8 @@ def test_events_without_words_are_nothing(read: Read, kind: str) -> None:  # 34
 
 def test_a_thread_keeps_its_root_and_drops_the_dummy_reply(read: Read) -> None:  # 33
     relation = {"rel_type": "m.thread", "event_id": "$root", "m.in_reply_to": {"event_id": "$last"}}
-    dummy = read(raw_message(body="x", **{"m.relates_to": relation | {"is_falling_back": True}}))
-    real = read(raw_message(body="x", **{"m.relates_to": relation | {"is_falling_back": False}}))
+    dummy = read(raw_message("$m", {"m.relates_to": {**relation, "is_falling_back": True}}, body="x"))
+    real = read(raw_message("$m", {"m.relates_to": {**relation, "is_falling_back": False}}, body="x"))
     assert isinstance(dummy, Said) and (dummy.thread_root, dummy.reply_to) == ("$root", None)
     assert isinstance(real, Said) and (real.thread_root, real.reply_to) == ("$root", "$last")
 

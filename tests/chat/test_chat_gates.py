@@ -231,7 +231,7 @@ def test_a_host_can_name_the_puppets_of_its_own_bridges() -> None:
     ],
 )
 def test_marks_in_messages_make_a_room_bridged_for_good(content: dict[str, object]) -> None:
-    signs = signs_in_message(raw_message(**content))
+    signs = signs_in_message(raw_message("$m", content))
     assert signs.marks
     assert reason(before=NOTHING_SEEN.with_(signs)) is Reason.BRIDGED
 

@@ -93,7 +93,7 @@ class Life:
             relation |= {
                 "rel_type": "m.thread", "event_id": self.draw.choice(roots), "is_falling_back": how == "dummy"
             }  # fmt: skip
-        event = await sender.say(room, body, **{"m.relates_to": relation})
+        event = await sender.say(room, body, {"m.relates_to": relation})
         self._said(Saying(room, event, sender, [word], None if how == "dummy" else target, [quoted]))
 
     def _repeated(self, target: str) -> str:

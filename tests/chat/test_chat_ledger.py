@@ -1,7 +1,7 @@
 """What each message says now, whatever order its edits and redactions came in."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,9 +54,10 @@ def test_the_newest_edit_wins_by_time_and_then_by_id() -> None:
         edited("$2", "$m", "two", ms=9),
         edited("$3", "$m", "three", ms=9),
     )
+    zero = said("$m", "zero")
     for order in ([one, two, three], [three, one, two], [two, three, one]):
-        assert after([said("$m", "zero")], order) == {"$m": "three"}
-        assert after(*([record] for record in [*order, said("$m", "zero")])) == {"$m": "three"}
+        assert after([zero], order) == {"$m": "three"}
+        assert after(*([record] for record in order), [zero]) == {"$m": "three"}
 
 
 def test_an_edit_by_somebody_else_leaves_the_text_and_is_not_kept() -> None:
@@ -83,7 +84,7 @@ def test_an_edit_of_another_type_or_of_an_edit_or_of_a_state_event_is_refused() 
 
 
 def test_an_edit_of_an_edit_is_forgotten_whichever_comes_first() -> None:
-    records = [said("$m", "a"), edited("$e", "$m", "b"), edited("$f", "$e", "chained")]
+    records: list[Extracted] = [said("$m", "a"), edited("$e", "$m", "b"), edited("$f", "$e", "chained")]
     for order in (records, records[::-1], [records[1], records[2], records[0]], [records[2], records[0], records[1]]):
         kept = room()
         for record in order:
@@ -92,7 +93,11 @@ def test_an_edit_of_an_edit_is_forgotten_whichever_comes_first() -> None:
 
 
 def test_redacting_the_newest_edit_brings_back_the_one_before() -> None:
-    history = [said("$m", "zero"), edited("$1", "$m", "one", ms=5), edited("$2", "$m", "two", ms=9)]
+    history: list[Extracted] = [
+        said("$m", "zero"),
+        edited("$1", "$m", "one", ms=5),
+        edited("$2", "$m", "two", ms=9),
+    ]
     assert after(history, [redacted("$2")]) == {"$m": "one"}
     assert after(history, [pruned("$2")], [redacted("$1")]) == {"$m": "zero"}
     # The redacted edit is served again, empty, and once more in full from a cache.
@@ -125,14 +130,16 @@ def test_an_edit_replaces_only_its_own_window() -> None:
     before = dict(kept.documents)
     kept.take([edited("$e", "$m1", "changed")])
     assert kept.rendered == ["$m1"]
-    assert [window for window in before if before[window] != kept.documents[window]] == ["$m1"]
-    assert before["$m1"].id == kept.documents[EventId("$m1")].id
-    assert before["$m1"].revision != kept.documents[EventId("$m1")].revision
+    changed = EventId("$m1")
+    assert [window for window in before if before[window] != kept.documents[window]] == [changed]
+    assert before[changed].id == kept.documents[changed].id
+    assert before[changed].revision != kept.documents[changed].revision
 
 
 def test_a_batch_that_comes_again_touches_nothing() -> None:
     kept = room()
-    batch = [said("$m", "a"), edited("$e", "$m", "b"), redacted("$x"), edited("$f", "$m", "c", sender=BOB)]
+    edits = [edited("$e", "$m", "b"), edited("$f", "$m", "c", sender=BOB)]
+    batch: list[Extracted] = [said("$m", "a"), redacted("$x"), *edits]
     kept.take(batch)
     kept.rendered.clear()
     changes = kept.take(batch)
@@ -182,7 +189,7 @@ def test_a_purge_order_holds_for_what_comes_later() -> None:
         Purge(RoomId("!other"), sender=ANN),
     )
     rules = Rules(created_ms=0, now_ms=10**9, purges=orders)
-    batch = [
+    batch: list[Extracted] = [
         said("$one", "gone"),
         said("$b", "gone", sender=BOB),
         edited("$late", "$one", "gone too", ms=7_000),
@@ -220,7 +227,8 @@ def histories(draw: st.DrawFn) -> list[Extracted]:
                 target = draw(st.sampled_from([other for other in IDS if other != event]))
                 text = draw(st.sampled_from([f"text {n}", f"text {n}", ""]))
                 records.append(edited(event, target, text, sender=sender, ms=ms))
-    withdrawn = draw(st.lists(st.tuples(st.sampled_from(IDS), st.sampled_from([redacted, pruned])), max_size=3))
+    ways: list[Callable[[str], Extracted]] = [redacted, pruned]
+    withdrawn = draw(st.lists(st.tuples(st.sampled_from(IDS), st.sampled_from(ways)), max_size=3))
     records.extend(withdraw(target) for target, withdraw in withdrawn)
     records.append(Nothing(EventId("$reaction"), "no words in this type"))
     return records

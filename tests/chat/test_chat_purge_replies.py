@@ -52,7 +52,7 @@ async def test_what_a_client_quotes_on_top_of_an_answer_is_never_kept(
     await bob.reply(room, said, f"> {SECRET}\n\nsecond answer", formatted_body=html)
     await bob.thread(room, said, f"{top}third answer")
     threaded = {"rel_type": "m.thread", "event_id": said, "m.in_reply_to": {"event_id": said}}
-    await bob.say(room, f"{top}fourth answer", **{"m.relates_to": threaded})
+    await bob.say(room, f"{top}fourth answer", {"m.relates_to": threaded})
     await host.refresh()
     texts = await host.texts(room)
     for number in ("first", "second", "third", "fourth"):
@@ -69,7 +69,7 @@ async def test_a_purge_takes_direct_replies_along_with_their_edits_and_those_to_
     await bob.edit(room, answer, f"{SECRET} answer, mended")
     further = await alice.reply(room, answer, f"> {SECRET} answer\n\nfurther")
     real = {"rel_type": "m.thread", "event_id": said, "is_falling_back": False, "m.in_reply_to": {"event_id": said}}
-    await bob.say(room, f"{SECRET} in the thread", **{"m.relates_to": real})
+    await bob.say(room, f"{SECRET} in the thread", {"m.relates_to": real})
     await bob.thread(room, said, "only in the thread")
     await host.refresh()
     expected = await desk.purge("--room", room, "--event", said, "--dry-run")

@@ -63,13 +63,13 @@ def test_replies_that_are_kept_lose_their_quotations_in_every_revision() -> None
     kept = room()
     kept.take(TALK)
     kept.take([forget("$m")], why=Why.PURGED)
-    assert kept.texts()["$r"] == "changed answer"
+    assert kept.texts()[EventId("$r")] == "changed answer"
     kept.take([edited("$late", "$r", "> secret\n\nlate", sender=BOB, ms=9_000)])
-    assert kept.texts()["$r"] == "late"
+    assert kept.texts()[EventId("$r")] == "late"
     assert "> secret\n\n" not in repr(kept.rows)
-    assert kept.texts()["$rr"] == "> answer\n  \n  answer to that"
+    assert kept.texts()[EventId("$rr")] == "> answer\n  \n  answer to that"
     kept.take([Redacted(EventId("$x"), ROOM, BOB, 1, EventId("$late"))])
-    assert kept.texts()["$r"] == "changed answer"
+    assert kept.texts()[EventId("$r")] == "changed answer"
 
 
 @pytest.mark.parametrize("why", [Why.PURGED, Why.PURGED_WITH_REPLIES])
@@ -94,7 +94,7 @@ def test_a_redaction_leaves_replies_as_their_writers_wrote_them() -> None:
     kept = room()
     kept.take(TALK)
     kept.take([Redacted(EventId("$x"), ROOM, ANN, 1, EventId("$m"))])
-    assert kept.texts()["$r"].startswith("> secret")
+    assert kept.texts()[EventId("$r")].startswith("> secret")
 
 
 def test_a_standing_order_for_one_message_finds_replies_although_that_never_comes() -> None:
@@ -117,7 +117,7 @@ def test_what_a_message_of_an_old_file_answers_is_learned_without_touching_it() 
     kept = room()
     kept.take(TALK)
     before = dict(kept.documents)
-    kept.rows["$r"] = replace(kept.rows[EventId("$r")], reply_to=None)  # type: ignore[index]
+    kept.rows[EventId("$r")] = replace(kept.rows[EventId("$r")], reply_to=None)
     kept.rendered.clear()
     changes = kept.take(TALK)
     assert kept.rows[EventId("$r")].reply_to == "$m"
@@ -200,7 +200,7 @@ def test_any_order_of_arrival_ends_in_the_same_texts(
 
 def test_a_reply_read_afresh_shows_no_quotation_that_the_index_does_not_have() -> None:
     quoting = {"m.relates_to": {"m.in_reply_to": {"event_id": "$m"}}}
-    raw = raw_message("$r", body="> not on top: secret\nanswer", **quoting)
+    raw = raw_message("$r", quoting, body="> not on top: secret\nanswer")
     plain = raw_message("$other", body="> secret of others\nunmoved")
     assert newest_words(raw, ROOM, "> not on top: secret\n  answer") == "> not on top: secret\nanswer"
     assert newest_words(raw, ROOM, "answer") == "answer"

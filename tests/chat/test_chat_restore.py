@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.chat.desk import Desk
 from tests.chat.host import Host
-from tests.chat.test_chat_purge import Desk, kitchen
+from tests.chat.test_chat_purge import kitchen
 from tests.matrix.people import Person
 
 PAGE = (Path(__file__).parents[2] / "docs" / "backup.md").read_text()

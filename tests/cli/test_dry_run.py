@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from index.model import SourceId
 from sources.config.load import load
 from sources.dry_run import Expected, dry_run
 from tests.cli.conftest import Community
@@ -25,7 +26,7 @@ async def test_before_the_first_refresh_everything_is_to_be_read(community: Comm
 
 
 async def test_only_what_differs_from_the_index_is_to_be_read_or_removed(indexed: Community) -> None:
-    assert (await expected(indexed))["repo:handbook"] == Expected("repo:handbook", unchanged=2)
+    assert (await expected(indexed))["repo:handbook"] == Expected(SourceId("repo:handbook"), unchanged=2)
     indexed.commit("ops/new.md", "# New\n")
     (indexed.folder / "handbook" / "bin" / "send").unlink()
     indexed.commit("README", "Read me.\n")

@@ -52,7 +52,7 @@ def place(hit: dict[str, Any]) -> Place:
     if "events" in hit:
         return Place(events=frozenset(hit["events"]))
     at = tuple(hit["lines"]) if hit.get("lines") else None
-    return Place(hit["path"], at, tuple(hit["headings"]), hit.get("section"), hit.get("paragraph"))  # type: ignore[arg-type] # a pair
+    return Place(hit["path"], at, tuple(hit["headings"]), hit.get("section"), hit.get("paragraph"))
 
 
 def ours(raw: dict[str, Any], hits: list[dict[str, Any]], level: str) -> Score:

@@ -78,7 +78,7 @@ SAID = replace(
 
 
 def answer(*hits: Hit, **changes: object) -> Answer:
-    return replace(Answer(hits, is_certain=True, notes=(), more=0), **changes)  # type: ignore[arg-type] # fields of Answer
+    return replace(Answer(hits, is_certain=True, notes=(), more=0), **changes)
 
 
 def test_a_page_is_cited_with_repository_path_lines_and_headings() -> None:

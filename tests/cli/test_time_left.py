@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
+from structlog.typing import EventDict
 
 from sources.cli.pace import WINDOW_S, Pace
 from sources.cli.progress import Lines
@@ -43,12 +44,12 @@ def test_a_batch_that_takes_longer_than_the_window_still_tells() -> None:
 
 
 def test_the_log_hears_of_it_once_a_minute_and_not_at_all_of_what_is_soon_done() -> None:
-    def told(times_s: Iterator[float], total: int) -> list[dict[str, object]]:
+    def told(times_s: Iterator[float], total: int) -> list[EventDict]:
         lines = Lines(clock=lambda: next(times_s))
         with capture_logs() as logged:
             for done in range(100, total + 1, 100):
                 lines.vectors_done(done, total)
-        return list(logged)
+        return logged
 
     assert told(iter(range(0, 50, 10)), 500) == []
     assert told(iter(range(0, 300, 30)), 1_000) == [

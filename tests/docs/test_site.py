@@ -17,7 +17,7 @@ from sources.config.load import parse
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-ids = {"ids": lambda value: str(value.relative_to(ROOT)) if isinstance(value, Path) else None}
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
 def prose(text: str) -> str:
@@ -38,14 +38,14 @@ def links(page: Path) -> Iterator[tuple[Path, str]]:
             yield ((page.parent / path).resolve() if path else page), anchor
 
 
-@pytest.mark.parametrize("page", PAGES, **ids)
+@each_page
 def test_every_link_inside_the_project_leads_somewhere(page: Path) -> None:
     for target, anchor in links(page):
         assert target.exists() and target.is_relative_to(ROOT), target
         assert not anchor or anchor in anchors(target), f"{target.name}#{anchor}"
 
 
-@pytest.mark.parametrize("page", PAGES, **ids)
+@each_page
 def test_every_configuration_in_an_example_is_one(page: Path, tmp_path: Path) -> None:
     for language, text in FENCE.findall(page.read_text()):
         if language == "toml":
@@ -63,7 +63,7 @@ def commands_in(page: Path) -> Iterator[list[str]]:
             yield words[1:]
 
 
-@pytest.mark.parametrize("page", PAGES, **ids)
+@each_page
 def test_every_command_in_an_example_takes_the_options_that_it_shows(page: Path) -> None:
     with group.make_context("sources", ["--help"], resilient_parsing=True) as context:
         for name, *arguments in commands_in(page):

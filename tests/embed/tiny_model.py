@@ -1,6 +1,7 @@
 """A model directory of a few kilobytes, for what is about directories and not about quality."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ def write_tiny_model(
     name: str = "model.onnx",
     pools_itself: bool = False,
     with_mask: bool = True,
-    files: dict[str, object] | None = None,
+    files: Mapping[str, object] | None = None,
 ) -> Path:
     """Each word has a fixed vector; the network only looks it up, and may pool over the words."""
     table = np.eye(len(WORDS), DIMENSION, dtype=np.float32) + np.float32(0.1)
@@ -46,7 +47,7 @@ def write_tiny_model(
     )
     tokenizer.save(str(folder / "tokenizer.json"))
     standard: dict[str, object] = {"config.json": {"hidden_size": DIMENSION, "max_position_embeddings": 8}}
-    for each, content in (standard | (files or {})).items():
+    for each, content in {**standard, **(files or {})}.items():
         (folder / each).parent.mkdir(exist_ok=True)
         (folder / each).write_text(content if isinstance(content, str) else json.dumps(content))
     return folder

@@ -183,7 +183,8 @@ async def stale_terms(store: Store) -> list[str]:
 def _terms_on(block: bytes) -> list[bytes]:
     """The terms of a leaf page, whole."""
     at = end = int.from_bytes(block[2:4], "big")
-    offset, term, found = 0, b"", []
+    offset, term = 0, b""
+    found: list[bytes] = []
     while at < len(block):
         step, at = varint(block, at)
         offset += step

@@ -17,9 +17,9 @@ from ingest.forge.position import Position
 from ingest.forge.repository import Changes, Outcome, RepoSettings, Repository, Unchanged
 from ingest.forge.running import Patience
 from ingest.forge.trees import Tree, compare, list_tree
-from tests.forge.git_repos import FILE, LINK, SCRIPT, SUBMODULE, Files, Origin, git
+from tests.forge.git_repos import FILE, LINK, SCRIPT, SUBMODULE, Content, Files, Origin, git
 
-ALL = {
+ALL: dict[bytes, Content] = {
     b"README.md": b"# Read me\n",
     b"docs/a.md": b"one\n",
     b"docs/b.md": b"two\n",
@@ -147,7 +147,7 @@ async def test_include_and_exclude_decide_and_a_changed_scope_rereads_only_the_d
     assert (await wider.probe(first.position)).outcome is Outcome.CHANGED
     second = await changed(wider, first.position, known)
     assert (paths(second), second.removed, second.unchanged_count) == (["run.sh"], ("docs/a.md",), 2)
-    assert second.kept == {"README.md", "docs/b.md", "run.sh"}
+    assert second.kept == frozenset({"README.md", "docs/b.md", "run.sh"})
     assert isinstance(await wider.changes(second.position), Unchanged)
 
 

@@ -10,9 +10,9 @@ from index.errors import ForgeError, QueryError
 from ingest.forge.git import Git
 from ingest.forge.grep import GrepLine, _Scanner
 from ingest.forge.repository import RepoSettings, Repository
-from tests.forge.git_repos import LINK, Origin, git
+from tests.forge.git_repos import LINK, Files, Origin, git
 
-FILES = {
+FILES: Files = {
     b"code.py": b"def send():\n    return 'needle'\n",
     b"docs/a.md": b"a needle in a\r\nhay stack\nNEEDLE\n",
     b"odd\nname \xff.md": b"needle\n",

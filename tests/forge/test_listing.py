@@ -1,6 +1,6 @@
 """What is known of a forge's repositories is the whole listing, read politely, or an error that says why not."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -249,9 +249,9 @@ GITEA = {"id": 7, "full_name": "club/docs", "clone_url": "https://forge.example/
 GITLAB = {"id": 7, "path_with_namespace": "club/docs", "http_url_to_repo": "https://forge.example/club/docs.git"}
 
 
-def read_entry(kind: ForgeKind, *, is_anonymous: bool = False, **changes: object) -> Listed | None:
+def read_entry(kind: ForgeKind, facts: Mapping[str, object], *, is_anonymous: bool = False) -> Listed | None:
     raw = GITLAB if kind is ForgeKind.GITLAB else GITEA
-    return listed(kind, {**raw, **changes}, is_anonymous=is_anonymous)
+    return listed(kind, {**raw, **facts}, is_anonymous=is_anonymous)
 
 
 @pytest.mark.parametrize(
@@ -276,17 +276,17 @@ def read_entry(kind: ForgeKind, *, is_anonymous: bool = False, **changes: object
     ],
 )
 def test_only_what_the_forge_calls_public_is_public(kind: ForgeKind, facts: dict[str, object], visibility: str) -> None:
-    found = read_entry(kind, **facts)
+    found = read_entry(kind, facts)
     assert found is not None
     assert found.visibility == visibility
 
 
 def test_what_a_forge_shows_to_anybody_is_public_when_it_says_nothing_else() -> None:
     """GitLab leaves visibility out of answers to those who are not logged in."""
-    found = read_entry(ForgeKind.GITLAB, is_anonymous=True)
+    found = read_entry(ForgeKind.GITLAB, {}, is_anonymous=True)
     assert found is not None
     assert found.is_public
-    found = read_entry(ForgeKind.GITLAB, is_anonymous=True, repository_access_level="private")
+    found = read_entry(ForgeKind.GITLAB, {"repository_access_level": "private"}, is_anonymous=True)
     assert found is not None
     assert not found.is_public
 
@@ -304,7 +304,7 @@ def test_what_a_forge_shows_to_anybody_is_public_when_it_says_nothing_else() -> 
     ],
 )  # fmt: skip
 def test_an_entry_that_cannot_be_used_is_none(changes: dict[str, object]) -> None:
-    assert read_entry(ForgeKind.FORGEJO, **changes) is None
+    assert read_entry(ForgeKind.FORGEJO, changes) is None
 
 
 @pytest.mark.parametrize("raw", [None, 1, "x", [], {}, {"id": 7}])
@@ -315,14 +315,14 @@ def test_what_is_no_entry_is_none(kind: ForgeKind, raw: object) -> None:
 
 def test_the_time_of_a_push_is_taken_only_where_each_push_sets_it() -> None:
     times = {"updated_at": "2026-01-01T00:00:00Z", "pushed_at": "2026-01-02T00:00:00Z", "last_activity_at": "2026"}
-    told = {kind: read_entry(kind, **times) for kind in ForgeKind}
+    told = {kind: read_entry(kind, times) for kind in ForgeKind}
     assert {kind: found.pushed_at for kind, found in told.items() if found} == {
         ForgeKind.FORGEJO: "2026-01-01T00:00:00Z",
         ForgeKind.GITEA: "2026-01-01T00:00:00Z",
         ForgeKind.GITHUB: "2026-01-02T00:00:00Z",
         ForgeKind.GITLAB: None,
     }
-    mirror = read_entry(ForgeKind.GITEA, mirror=True, **times)
+    mirror = read_entry(ForgeKind.GITEA, {"mirror": True, **times})
     assert mirror is not None
     assert mirror.pushed_at is None
 
@@ -347,6 +347,6 @@ def test_the_time_of_a_push_is_taken_only_where_each_push_sets_it() -> None:
 def test_what_is_read_is_what_the_selection_says(
     selection: Selection, facts: dict[str, object], reason: str | None
 ) -> None:
-    found = read_entry(ForgeKind.FORGEJO, **facts)
+    found = read_entry(ForgeKind.FORGEJO, facts)
     assert found is not None
     assert selection.reason_against(found) == reason

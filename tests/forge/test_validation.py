@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from index.model import SourceId
 from ingest.forge.validation import Validation, stop
 from ingest.report import Outcome, Report
 from sources.app import run_refresh
@@ -106,11 +107,12 @@ def test_a_fault_stops_repository_and_notes_before_anything_is_written(tmp_path:
     (tmp_path / "wiki" / "good.md").write_bytes(newer)
     (tmp_path / "wiki" / "sub").mkdir()
     (tmp_path / "wiki" / "sub" / "bad.md").write_bytes(bad)
+    docs, wiki = SourceId("repo:docs"), SourceId("notes:wiki")
     for _ in range(2):  # the next run says it again
         failed = {one.source: str(one.fault) for one in refresh(tmp_path, rules).failed}
-        assert set(failed) == {"repo:docs", "notes:wiki"}
-        assert "bad.md: level: 'expert' is not one of intro; other.md: title: is missing" in failed["repo:docs"]
-        assert "sub/bad.md: level: 'expert' is not one of intro" in failed["notes:wiki"]
+        assert set(failed) == {docs, wiki}
+        assert "bad.md: level: 'expert' is not one of intro; other.md: title: is missing" in failed[docs]
+        assert "sub/bad.md: level: 'expert' is not one of intro" in failed[wiki]
         assert stored(tmp_path) == before
 
     origin.commit({b"good.md": newer, b"bad.md": GOOD})

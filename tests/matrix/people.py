@@ -6,8 +6,8 @@ Nothing here knows `matrix/`: what the program reads is written by another hand.
 import itertools
 import secrets
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from types import MappingProxyType, TracebackType
+from typing import Any, Final, Self
 from urllib.parse import quote
 
 import httpx
@@ -15,6 +15,7 @@ import httpx
 from sources.demo.homeserver import BRIDGE_BOT, Homeserver
 
 Json = dict[str, Any]
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class RefusedError(Exception):
@@ -139,9 +140,11 @@ class Person:
         path = f"/rooms/{_q(room)}/send/{_q(kind)}/{self._salt}-{next(self._transactions)}"
         return str((await self.call("PUT", path, content, **_at(ts)))["event_id"])
 
-    async def say(self, room: str, text: str, *, ts: int | None = None, **more: Any) -> str:
-        """A text message; `more` goes into its content (`msgtype`, `formatted_body`, ...)."""
-        return await self.send(room, {"msgtype": "m.text", "body": text, **more}, ts=ts)
+    async def say(
+        self, room: str, text: str, content: Mapping[str, Any] = NOTHING, /, *, ts: int | None = None, **more: Any
+    ) -> str:
+        """A text message; `more` goes into its content (`msgtype`, `formatted_body`, ...), as `content` does."""
+        return await self.send(room, {"msgtype": "m.text", "body": text, **content, **more}, ts=ts)
 
     async def edit(self, room: str, target: str, text: str, *, ts: int | None = None, **more: Any) -> str:
         """Replace a message's text, as clients do; `more` goes into the new content."""
@@ -154,7 +157,7 @@ class Person:
         return await self.send(room, content, ts=ts)
 
     async def reply(self, room: str, target: str, text: str, *, ts: int | None = None, **more: Any) -> str:
-        return await self.say(room, text, ts=ts, **{"m.relates_to": {"m.in_reply_to": {"event_id": target}}, **more})
+        return await self.say(room, text, {"m.relates_to": {"m.in_reply_to": {"event_id": target}}}, ts=ts, **more)
 
     async def thread(self, room: str, root: str, text: str, *, ts: int | None = None, **more: Any) -> str:
         """A message in a thread, with the dummy reply that clients add."""
@@ -164,7 +167,7 @@ class Person:
             "is_falling_back": True,
             "m.in_reply_to": {"event_id": root},
         }
-        return await self.say(room, text, ts=ts, **{"m.relates_to": relation, **more})
+        return await self.say(room, text, {"m.relates_to": relation}, ts=ts, **more)
 
     async def react(self, room: str, target: str, key: str) -> str:
         relation = {"rel_type": "m.annotation", "event_id": target, "key": key}

@@ -25,7 +25,8 @@ def test_a_record_fits_when_its_lists_can_make_it_fit(hits: list[str], notes: li
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n"), max_size=300), min_size=1, max_size=30))
 def test_a_long_text_can_be_read_to_its_end_in_pieces(lines: list[str]) -> None:
-    at, seen = 1, []
+    at: int | None = 1
+    seen: list[str] = []
     while at is not None:
         record: dict[str, object] = {"text": "\n".join(lines[at - 1 :]), "lines": [at, len(lines)]}
         piece = fit_text(record, at, max_bytes=900)
@@ -37,7 +38,7 @@ def test_a_long_text_can_be_read_to_its_end_in_pieces(lines: list[str]) -> None:
             seen.append(lines[at - 1])
         following = piece["next_line"]
         assert following is None or (isinstance(following, int) and following > at)
-        at = following if isinstance(following, int) else None  # type: ignore[assignment] # ends the loop
+        at = following if isinstance(following, int) else None
     assert seen == lines
 
 

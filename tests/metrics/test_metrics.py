@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
 from index.errors import BusyError, ConfigError, CredentialError, StoreError
-from index.model import SourceId
+from index.model import SourceId, corpus_of
 from ingest.lock import write_lock
 from ingest.report import Outcome, Report, SourceReport, VectorReport
 from sources.cli.exits import Exit
@@ -22,7 +22,7 @@ from sources.metrics.families import FAMILIES
 from sources.metrics.recording import recorded
 from sources.metrics.samples import Run, samples
 from sources.metrics.textfile import MetricsError, read, render, update
-from sources.status import SourceStatus, Status, corpus_of
+from sources.status import SourceStatus, Status
 from tests.cli.conftest import Community
 
 HOUR_MS = 3_600_000

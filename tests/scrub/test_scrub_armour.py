@@ -5,7 +5,8 @@ from random import Random
 import pytest
 
 from ingest.scrub import scrub
-from ingest.scrub.samples import BASE62, draw
+from ingest.scrub.checksums import BASE62
+from ingest.scrub.samples import draw
 
 PREFIXES = ["", "> ", "> > ", "    ", "\t", "# ", "// ", "+", "| ", "* ", "&gt; "]
 LABELS = [

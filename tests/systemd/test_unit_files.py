@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,9 @@ LEAST_EXPOSURE = 1.5
 INSTANCE = "handbook"
 
 
-def needs_systemd(test: Callable[..., None]) -> Callable[..., None]:
-    is_missing = shutil.which("systemd-analyze") is None
-    return pytest.mark.skipif(is_missing, reason="systemd-analyze is not installed (apt-get install systemd)")(test)
+needs_systemd = pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed (apt-get install systemd)"
+)
 
 
 @pytest.fixture

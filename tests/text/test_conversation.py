@@ -7,38 +7,39 @@ from index.model import ChunkId, Ranked, RoomId
 from index.text.conversation import MINUTE_MS, NEAR_MS, SHARE, Stretch, lift_neighbours
 
 ROOM, OTHER = RoomId("!a:example.org"), RoomId("!b:example.org")
+ASKED, ANSWER, ELSEWHERE, FILE, PAGE = (ChunkId(number) for number in range(5))
 
 
-def ranking(*scores: tuple[str, float]) -> list[Ranked]:
-    return [Ranked(ChunkId(name), rank, score) for rank, (name, score) in enumerate(scores, start=1)]
+def ranking(*scores: tuple[ChunkId, float]) -> list[Ranked]:
+    return [Ranked(chunk, rank, score) for rank, (chunk, score) in enumerate(scores, start=1)]
 
 
 def said(minute: int, room: RoomId = ROOM) -> Stretch:
     return Stretch(room, minute * MINUTE_MS, (minute + 2) * MINUTE_MS)
 
 
-def order(ranked: list[Ranked]) -> list[str]:
+def order(ranked: list[Ranked]) -> list[ChunkId]:
     return [one.chunk for one in ranked]
 
 
 def test_a_window_beside_a_better_one_comes_before_its_equals() -> None:
-    found = ranking(("asked", 10.0), ("elsewhere", 6.0), ("answer", 5.5))
-    places = {ChunkId("asked"): said(0), ChunkId("elsewhere"): said(500), ChunkId("answer"): said(10)}
-    assert order(lift_neighbours(found, places)) == ["asked", "answer", "elsewhere"]
+    found = ranking((ASKED, 10.0), (ELSEWHERE, 6.0), (ANSWER, 5.5))
+    places = {ASKED: said(0), ELSEWHERE: said(500), ANSWER: said(10)}
+    assert order(lift_neighbours(found, places)) == [ASKED, ANSWER, ELSEWHERE]
 
 
 def test_neither_another_room_nor_another_hour_is_beside() -> None:
-    found = ranking(("asked", 10.0), ("first", 6.0), ("second", 5.5))
+    found = ranking((ASKED, 10.0), (ELSEWHERE, 6.0), (ANSWER, 5.5))
     for beside in (said(10, OTHER), said(90)):
-        places = {ChunkId("asked"): said(0), ChunkId("first"): said(500), ChunkId("second"): beside}
+        places = {ASKED: said(0), ELSEWHERE: said(500), ANSWER: beside}
         assert lift_neighbours(found, places) == found
 
 
 def test_documents_keep_their_places_and_places_keep_their_scores() -> None:
-    found = ranking(("asked", 10.0), ("file", 7.0), ("elsewhere", 6.0), ("page", 5.8), ("answer", 5.5))
-    places = {ChunkId("asked"): said(0), ChunkId("elsewhere"): said(500), ChunkId("answer"): said(10)}
+    found = ranking((ASKED, 10.0), (FILE, 7.0), (ELSEWHERE, 6.0), (PAGE, 5.8), (ANSWER, 5.5))
+    places = {ASKED: said(0), ELSEWHERE: said(500), ANSWER: said(10)}
     lifted = lift_neighbours(found, places)
-    assert order(lifted) == ["asked", "file", "answer", "page", "elsewhere"]
+    assert order(lifted) == [ASKED, FILE, ANSWER, PAGE, ELSEWHERE]
     assert [(one.rank, one.score) for one in lifted] == [(one.rank, one.score) for one in found]
 
 
@@ -50,8 +51,8 @@ WINDOWS = st.lists(
 @given(WINDOWS)
 def test_nothing_is_lost_or_said_twice(drawn: list[tuple[float, RoomId | None, int]]) -> None:
     drawn.sort(key=lambda one: -one[0])
-    found = ranking(*((str(number), score) for number, (score, _, _) in enumerate(drawn)))
-    places = {ChunkId(str(n)): said(minute, room) for n, (_, room, minute) in enumerate(drawn) if room is not None}
+    found = ranking(*((ChunkId(number), score) for number, (score, _, _) in enumerate(drawn)))
+    places = {ChunkId(n): said(minute, room) for n, (_, room, minute) in enumerate(drawn) if room is not None}
     lifted = lift_neighbours(found, places)
     assert sorted(order(lifted)) == sorted(order(found))
     assert [one.score for one in lifted] == [one.score for one in found]
@@ -62,9 +63,9 @@ def test_each_window_is_held_against_every_other_one_of_its_room(
     drawn: list[tuple[float, RoomId | None, int]], lengths: list[int]
 ) -> None:
     drawn.sort(key=lambda one: -one[0])
-    found = ranking(*((str(number), score) for number, (score, _, _) in enumerate(drawn)))
+    found = ranking(*((ChunkId(number), score) for number, (score, _, _) in enumerate(drawn)))
     places = {
-        ChunkId(str(n)): Stretch(room, minute * MINUTE_MS, (minute + lengths[n]) * MINUTE_MS)
+        ChunkId(n): Stretch(room, minute * MINUTE_MS, (minute + lengths[n]) * MINUTE_MS)
         for n, (_, room, minute) in enumerate(drawn)
         if room is not None
     }

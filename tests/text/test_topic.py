@@ -78,7 +78,9 @@ def test_a_lift_of_titles_says_so() -> None:
     query = parse_many(["restore databases"], now_ms=0)[0]
     asked = Asked(1, query, (), [Ranked(ChunkId(2), 1, 10.0)], [])
     (placed,) = ordered([asked], {ChunkId(2): PAGES[2]}, SearchSettings(title_lift=0.2), LANGUAGES)
-    assert placed.boosts == (("title", pytest.approx(1.1)),)
+    [(what, factor)] = placed.boosts
+    assert what == "title"
+    assert factor == pytest.approx(1.1)
 
 
 def test_a_window_is_not_lifted_by_the_name_of_its_room() -> None:

@@ -28,7 +28,7 @@ class Running:
     def signature(self, body: bytes = BODY) -> str:
         return hmac.new(self.secret.encode(), body, "sha256").hexdigest()
 
-    def post(self, path: str, body: bytes = BODY, **headers: str) -> int:
+    def post(self, path: str, body: bytes = BODY, /, **headers: str) -> int:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         connection.request("POST", path, body, {name.replace("_", "-"): value for name, value in headers.items()})
         status = connection.getresponse().status
