@@ -20,6 +20,8 @@ from bot.places import Places
 from bot.render import Results, day, fitting, help_text, nothing_to_continue, results, usage
 from bot.rooms import Rooms
 from index.model import Answer, Audience, EventId, Hit, RoomId, SourceId, UserId
+from index.store.rooms import DONE, READING, WALKING
+from index.store.store import Source
 from index.text.found import Finder
 from index.text.query import parse_many
 
@@ -116,13 +118,16 @@ class Answers:
         allowed = await self._still_allowed(answer.hits, listener, request.sender)
         places = [place for place, hit in enumerate(answer.hits) if hit.source in allowed]
         found, used = await self._checked([answer.hits[place] for place in places], Finder(queries, keys))
+        notes = await self._notes(answer, audience, now_ms)
+        if not any(not one.shown.is_weak for _, one in found):
+            notes += await self._unread(listener, audience)
         page = fitting(
             Results(
                 shown=tuple(one.shown for _, one in found),
                 first=asked.first,
                 more=answer.more + len(places) - used,
                 is_certain=not found or any(not one.shown.is_weak for _, one in found),
-                notes=await self._notes(answer, audience, now_ms),
+                notes=notes,
             ),
             prefix=settings.prefix,
         )
@@ -171,3 +176,30 @@ class Answers:
         if oldest_ms is not None and now_ms - oldest_ms > self._places.settings.stale_after_ms:
             notes.append(f"Some of this was last looked at {day(oldest_ms)}; what is newer is missing.")
         return tuple(notes)
+
+    async def _unread(self, listener: Listener, audience: Audience) -> tuple[str, ...]:
+        """That what was looked for may be there all the same.
+
+        Follows from the audience and the asking room alone: what is hidden from it says nothing here, read or not.
+        """
+        known = await self._library.sources()
+        if await self._is_being_read(listener, known):
+            return ("This room was not read to its end yet. Ask again after the next refresh.",)
+        seen = [source for source in known if audience.sources is None or source.id in audience.sources]
+        if not seen:
+            return (f"Nothing that may be shown here was read yet. {self._places.settings.prefix} about says what is.",)
+        if any(source.succeeded_ms is None for source in seen):
+            return ("Not everything that may be shown here was read yet. Ask again after the next refresh.",)
+        return ()
+
+    async def _is_being_read(self, listener: Listener, known: Sequence[Source]) -> bool:
+        """Whether the asking room is going to be read, or its history still is."""
+        if listener.is_direct or not (listener.sees.here or listener.room in listener.listed):
+            return False
+        record = (await self._library.room(listener.room)).record
+        if record is None or not (record.is_joined and record.is_admitted):
+            return False
+        own = next((source for source in known if source.id == f"chat:{listener.room}"), None)
+        if own is None:
+            return record.phase != DONE
+        return own.succeeded_ms is None or record.phase in (WALKING, READING)

@@ -6,13 +6,14 @@ costs freshness and leaves a note, never the answer, as long as there is a clone
 
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Final
 from urllib.parse import unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from index.engines.sqlite.catalogue import SqliteCatalogue
 from index.errors import ForgeError, QueryError, SourcesError
 from index.model import ChunkId, Corpus, DocumentId, EventId, RoomId, SourceId
 from index.store.ledger import window_of
@@ -31,6 +32,7 @@ from sources.config.source_tables import Notes, Repo
 from sources.conversation import Conversation, conversation
 from sources.credentials import Credentials
 from sources.forge_sources import ForgeSource, forge_sources, named, placed
+from sources.unread import unread
 
 AnySource = Repo | Notes | ForgeSource
 
@@ -234,13 +236,21 @@ def _passage(source: SourceId, data: bytes, reference: Reference) -> Passage:
     )
 
 
-async def toc(config: Config, *, source: str | None, tag: str | None) -> list[Entry]:
-    """What the index holds, by source and path."""
+class Contents(Struct, frozen=True):
+    """What the index holds, by source and path. `notes` say why nothing is there."""
+
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...] = ()
+
+
+async def toc(config: Config, *, source: str | None, tag: str | None) -> Contents:
     name = None
     if source is not None:
         name = _id_of(await _any_named(config, source))
     async with open_store(config.index_file, is_writer=False) as store:
-        return await entries(store.connection, source=name, tag=tag)
+        found = await entries(store.connection, source=name, tag=tag)
+        note = None if found else await unread(config, SqliteCatalogue(store, config.index_file))
+    return Contents(tuple(found), () if note is None else (note,))
 
 
 async def grep(
@@ -289,8 +299,19 @@ async def grep(
             faults.append(str(error))
     if source is None and any(isinstance(one, ForgeSource) for one in chosen):
         notes.append("repositories of forges are as of the last refresh (--source reads one afresh)")
+    if source is None:
+        notes += _not_looked_through(config, chosen)
     shown = tuple(replace(line, text=scrub(line.text)) for line in lines)
     return Found(shown, tuple(binaries), is_cut, tuple(notes), tuple(faults))
+
+
+def _not_looked_through(config: Config, chosen: Sequence[AnySource]) -> Iterator[str]:
+    if not chosen and not config.forge:
+        yield "no repository and no notes are configured (rooms are looked through by `sources search`)"
+    known = {one.forge.name for one in chosen if isinstance(one, ForgeSource)}
+    for forge in config.forge:
+        if forge.name not in known:
+            yield f"forge:{forge.name}: none of its repositories was read yet (run `sources refresh`)"
 
 
 def _matcher(pattern: str, *, is_regex: bool, ignore_case: bool) -> re.Pattern[str]:

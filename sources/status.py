@@ -105,7 +105,7 @@ async def status(config: Config) -> Status:
         has_vectors = fingerprint is not None and fingerprint.embedder != NO_EMBEDDER
         read = [] if config.chat is None else await room_store.rooms(store.connection)
         records = [one for one in read if one.is_joined]
-        running = _holder(config.state_dir / "refresh.lock")
+        running = refresh_at_work(config)
         waiting, fault = await _orders(config, store)
         return Status(
             file=file,
@@ -167,6 +167,11 @@ def _unread(records: Sequence[RoomRecord]) -> tuple[Unread, ...]:
         for one in rooms
         for finding in one.judgement.findings[:1]
     )
+
+
+def refresh_at_work(config: Config) -> int | None:
+    """The process of a refresh; None when there is none or it cannot be told."""
+    return _holder(config.state_dir / "refresh.lock")
 
 
 def _holder(lock: Path) -> int | None:

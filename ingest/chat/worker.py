@@ -85,12 +85,13 @@ class ChatWorker:
             outcome = Outcome.UPDATED
         reports = []
         if run is not None:
-            failed = {source.id for source in await writer.store.sources() if source.fault is not None}
+            known = await writer.store.sources()
+            untold = {source.id for source in known if source.fault is not None or source.succeeded_ms is None}
             every = [tally.report(run.rooms[room]) for room, tally in run.tallies.items()]
             told = {report.source for report in every}
-            if fault is None:  # those that are well again, in silence
+            if fault is None:  # those that are well again, or whose first run was killed, in silence
                 every += [SourceReport(r.source, Outcome.UNCHANGED) for r in run.rooms.values() if r.source not in told]
-            reports = [one for one in every if _is_worth_telling(one) or one.source in failed]
+            reports = [one for one in every if _is_worth_telling(one) or one.source in untold]
         own = SourceReport(self.source, outcome, notes=tuple(notes))
         if fault is not None:
             is_credential = isinstance(fault, CredentialError)

@@ -20,12 +20,13 @@ from index.errors import ConfigError, SourcesError
 from index.model import Answer, ChunkId, Corpus, Hit
 from index.store.reading import StoredChunk
 from index.text.query import parse
-from sources.app import open_searcher
+from sources.app import open_index
 from sources.cli.render import citation
 from sources.config.model import Ask, Config
 from sources.config.settings import secret_reader
 from sources.credentials import Credentials
 from sources.redact import redact
+from sources.unread import unread
 
 if TYPE_CHECKING:
     from sources.asking.client import ChatModel, ModelSettings
@@ -66,9 +67,11 @@ async def ask(
             'ask.kind: is off, so there is no model to write an answer (set kind = "openai" with url and model, or use '
             "`sources ask --sources-only`)"
         )
-    async with open_searcher(config, credentials) as searcher:
+    async with open_index(config, credentials) as index:
         fresh = partial(_fresh, config, credentials)
-        found = await find(searcher, question, config.ask, fresh, now_ms=now_ms, limit=limit)
+        found = await find(index.searcher, question, config.ask, fresh, now_ms=now_ms, limit=limit)
+        if found.outcome is Outcome.NOTHING and (note := await unread(config, index.catalogue)) is not None:
+            found = replace(found, notes=(*found.notes, note))
         if is_sources_only or found.outcome is Outcome.NOTHING:
             return found
         import httpx

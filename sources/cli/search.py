@@ -6,7 +6,7 @@ import click
 
 from index.model import Answer
 from index.search import Mode
-from sources.app import open_searcher
+from sources.app import open_index
 from sources.cli.arguments import shielded, texts_of
 from sources.cli.common import Invocation, common_options
 from sources.cli.exits import Exit
@@ -14,6 +14,7 @@ from sources.cli.output import put_json
 from sources.cli.render import answer_record, answer_text
 from sources.cli.routing import route_records, routes_text
 from sources.config.routes import routes
+from sources.unread import told
 
 
 class Words(click.Command):
@@ -48,7 +49,7 @@ def command(
       confidence:high       has:link     corpus:chat
       before:2026-11-01     after:7d
 
-    Exit code 1 says that nothing was found.
+    Exit code 1 says that nothing was found. A note tells when not everything was read yet.
     """
     texts = texts_of(words)
     answer = asyncio.run(_search(invocation, texts, limit, is_lexical=is_lexical))
@@ -66,7 +67,8 @@ async def _search(invocation: Invocation, texts: tuple[str, ...], limit: int | N
     config = invocation.config
     if config.embed.kind == "http" and not is_lexical:
         invocation.start_logging()  # the only part of a search that can have something to log
-    async with open_searcher(config, invocation.credentials, is_lexical=is_lexical) as searcher:
-        return await searcher.search(
+    async with open_index(config, invocation.credentials, is_lexical=is_lexical) as index:
+        answer = await index.searcher.search(
             texts, limit=limit or config.search.limit, mode=Mode.LEXICAL if is_lexical else Mode.HYBRID
         )
+        return await told(answer, config, index.catalogue)

@@ -13,7 +13,7 @@ from sources.cli.completing import source_names
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
 from sources.cli.style import PLAIN, Style, one_line, table
-from sources.reading import toc
+from sources.reading import Contents, toc
 
 
 @click.command()
@@ -28,14 +28,16 @@ def command(invocation: Invocation, source: str | None, tag: str | None) -> int:
 
     Exit code 1 says that there is nothing to list.
     """
-    entries = asyncio.run(toc(invocation.config, source=source, tag=tag))
+    found = asyncio.run(toc(invocation.config, source=source, tag=tag))
     if invocation.as_json:
-        put_json(record(entries))
-    elif entries:
-        click.echo(drawn(entries, invocation.style))
+        put_json(record(found))
+    elif found.entries:
+        click.echo(drawn(found.entries, invocation.style))
     elif not invocation.is_quiet:
         click.echo("Nothing is indexed there.")
-    return Exit.FINE if entries else Exit.NOTHING
+        for note in found.notes:
+            click.echo(invocation.style.paint(f"note: {one_line(note)}", "yellow"), err=True)
+    return Exit.FINE if found.entries else Exit.NOTHING
 
 
 def drawn(entries: Sequence[Entry], style: Style = PLAIN) -> str:
@@ -57,10 +59,11 @@ def tags(entry: Entry) -> tuple[str, ...]:
     return (found,) if isinstance(found, str) else tuple(found)
 
 
-def record(entries: Sequence[Entry]) -> dict[str, object]:
+def record(found: Contents) -> dict[str, object]:
     """A contract: fields are added, never changed."""
     return {
         "version": 1,
+        "notes": list(found.notes),
         "entries": [
             {
                 "source": one.source,
@@ -73,6 +76,6 @@ def record(entries: Sequence[Entry]) -> dict[str, object]:
                     key: value if isinstance(value, str) else list(value) for key, value in one.payload.items()
                 },
             }
-            for one in entries
+            for one in found.entries
         ],
     }

@@ -1,13 +1,18 @@
 """The bot among people, on a real homeserver: what it answers, how, and what it keeps silent about."""
 
 import time
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bot.settings import OLDEST_COMMAND_MS
-from index.model import EventId
+from index.model import EventId, RoomId
+from index.store.rooms import ADMITTED, READING, RoomRecord, save_room
+from index.store.store import open_store
 from matrix.links import event_link
 from sources.checks.bot import probe
+from sources.config.source_tables import Notes
 from tests.bot.town import Town, word
 from tests.matrix.people import Person
 
@@ -289,3 +294,45 @@ async def test_without_an_index_the_bot_says_so_and_finds_it_once_it_is_there(to
         assert "index cannot be used" in (await town.ask(alice, room, f"!search {needle}"))["body"]
         await town.refresh()
         assert needle in (await town.ask(alice, room, f"!search {needle}"))["body"]
+
+
+async def test_a_room_is_told_what_of_its_own_was_not_read_yet_and_nothing_of_others(
+    town: Town, alice: Person, tmp_path: Path
+) -> None:
+    needle = word()
+    room, other = await town.room(alice, "hello"), await town.room(alice, "hello", name="Other")
+    later = "Ask again after the next refresh."
+    town.permit({room: ["here"], other: ["here", "notes:handbook"]})
+    handbook = tmp_path / "handbook"
+    handbook.mkdir()
+    (handbook / "start.md").write_text("# Start\n\nread this\n")
+    notes = (Notes(name="handbook", root=handbook, paths=(".",)),)
+    config = town.config
+
+    async def nothing(asking: str) -> str:
+        body = str((await town.ask(alice, asking, f"!search {needle}"))["body"])
+        head, _, note = body.partition("\n")
+        assert head == "Nothing found."
+        return note
+
+    # The very first refresh has begun, and read nothing so far.
+    async with open_store(config.index_file, is_writer=True) as store, town.bot_running():
+        for asking in (room, other):
+            assert (await nothing(asking)).startswith("Nothing that may be shown here was read yet. !search about")
+        # Rooms were looked at, the first of them is being read; nobody else's room hears of that.
+        async with store.transaction():
+            await save_room(store.connection, RoomRecord(RoomId(room), outcome=ADMITTED, phase=READING))
+        assert await nothing(room) == f"This room was not read to its end yet. {later}"
+        assert (await nothing(other)).startswith("Nothing that may be shown here was read yet.")
+    config.index_file.unlink()
+    await town.refresh()
+    async with town.bot_running():
+        assert [await nothing(room), await nothing(other)] == ["", ""]
+    # A source of the other room that never worked is its own affair.
+    town.config = replace(config, notes=notes)
+    await town.refresh()
+    async with open_store(config.index_file, is_writer=True) as store, town.bot_running():
+        async with store.transaction():
+            await store.connection.execute("UPDATE source SET succeeded_ms = NULL WHERE id = 'notes:handbook'")
+        assert await nothing(other) == f"Not everything that may be shown here was read yet. {later}"
+        assert await nothing(room) == ""

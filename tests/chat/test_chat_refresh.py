@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from index.model import EventId, RoomId, UserId
+from index.store.store import open_store
 from ingest.chat.rendering import Utterance, render
 from ingest.chat.windows import Bounds, windows
 from tests.chat.host import Host, host_for, own_report, report_of
@@ -49,6 +50,12 @@ async def test_what_is_said_between_two_runs_is_added_in_order_and_once(
     report = await host.refresh()
     assert not report.has_changed
     assert await host.dump() == before
+    # A run that was killed before its end told of no room that it was read; a quiet room is told of by the next.
+    async with open_store(host.file, is_writer=True) as store:
+        async with store.transaction():
+            await store.connection.execute("UPDATE source SET succeeded_ms = NULL, tried_ms = NULL")
+        await host.refresh()
+        assert all(source.succeeded_ms for source in await store.sources())
 
 
 async def test_edits_and_redactions_are_followed_through_every_run(host: Host, alice: Person, reader: Person) -> None:

@@ -1,5 +1,6 @@
 """`sources search`: an answer a person can check and a program can read, without loading what it does not need."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -10,6 +11,11 @@ import pytest
 from click import UsageError
 
 from index.errors import QueryError
+from index.store.store import open_store
+from ingest.lock import write_lock
+from sources.app import run_refresh
+from sources.config.load import load
+from sources.credentials import Credentials
 from tests.cli.conftest import Community
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +56,38 @@ def test_finding_nothing_says_so_and_has_code_1(indexed: Community) -> None:
     assert result.return_value == 1
     assert result.stdout.startswith("Nothing found.")
     assert json.loads(indexed.sources("search", "--json", "nobodywrotethis").stdout)["hits"] == []
+
+
+def test_an_answer_says_when_not_everything_was_read_yet(indexed: Community) -> None:
+    said = "not read to the end yet: notes:wiki (run `sources refresh`; `sources status` says more)"
+    assert indexed.sources("search", "nobodywrotethis").stdout == f"Nothing found.\n\nnote: {said}\n"
+    assert json.loads(indexed.sources("search", "--json", "nobodywrotethis").stdout)["notes"] == [said]
+    assert json.loads(indexed.sources("search", "--json", "signing key").stdout)["notes"] == []
+    told = json.loads(indexed.sources("ask", "--sources-only", "--json", "nobodywrotethis").stdout)
+    assert told["notes"] == [said]
+    assert json.loads(indexed.sources("toc", "--json", "--tag", "nobody").stdout)["notes"] == [said]
+    asyncio.run(run_refresh(load(indexed.config_file), Credentials(None)))
+    assert indexed.sources("search", "nobodywrotethis").stdout == "Nothing found.\n"
+
+
+def test_while_the_first_refresh_runs_an_answer_says_so(community: Community) -> None:
+    config = load(community.config_file)
+
+    async def begun() -> None:
+        async with open_store(config.index_file, is_writer=True):
+            pass
+
+    asyncio.run(begun())
+    result = community.sources("search", "signing key")
+    assert result.return_value == 1
+    assert result.stdout == "Nothing found.\n\nnote: nothing was read yet (run `sources refresh`)\n"
+    with write_lock(config.state_dir / "refresh.lock"):
+        waits = "nothing was read yet (a refresh is at work: ask again when it has ended)"
+        assert f"note: {waits}" in community.sources("search", "signing key").stdout
+        assert waits in community.sources("toc").stderr
+    community.config_file.write_text('state_dir = "state"\nembed = { kind = "off" }\n')
+    assert "no source is configured (add a [[repo]]" in community.sources("search", "signing key").stdout
+    assert "no repository and no notes are configured" in community.sources("grep", "signing key").stderr
 
 
 def test_an_explanation_names_ranks_and_scores(indexed: Community) -> None:
