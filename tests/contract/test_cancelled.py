@@ -13,7 +13,7 @@ from index.model import EVERYTHING, Filters
 from index.store import documents
 from index.store.store import Store, open_store
 from tests.contract.conftest import KEYS, Bench
-from tests.contract.test_common_words import page
+from tests.contract.test_engine import page
 
 
 def view(store: Store) -> AbstractAsyncContextManager[object]:
@@ -61,16 +61,20 @@ async def test_cancelled_while_it_commits_it_owes_a_wipe_all_the_same(tmp_path: 
 
         forgetting = asyncio.create_task(forget())
 
+        def cancel(asked: Event) -> None:
+            forgetting.cancel()
+            asked.set()
+
         def cancel_at_commit(statement: str) -> None:
             if statement == "COMMIT":
                 asked = Event()
-                loop.call_soon_threadsafe(lambda: (forgetting.cancel(), asked.set()))
+                loop.call_soon_threadsafe(cancel, asked)
                 asked.wait()
 
         await store.connection.set_trace_callback(cancel_at_commit)
         with pytest.raises(asyncio.CancelledError):
             await forgetting
-        await store.connection.set_trace_callback(None)
+        await store.connection.run(lambda raw: raw.set_trace_callback(None))
         assert await documents.document_ids(store.connection, gone.source) == []
         assert (await store.wipe()).is_done
         assert b"withdrawn" not in all_bytes(tmp_path)

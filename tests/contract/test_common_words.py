@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from index.engines.sqlite.common import Limits
 from index.engines.sqlite.engine import SqliteEngine
-from index.model import EVERYTHING, Audience, Kind, Query, Ranked, SourceId, Term
+from index.model import EVERYTHING, Audience, Filters, Kind, Query, Ranked, SourceId, Term
 from index.store import postings, scope
 from index.store.store import open_store
 from tests.contract.conftest import KEYS, Bench
@@ -17,6 +17,7 @@ from tests.contract.test_engine import page, words
 EXACT = Limits()
 TIGHT = Limits(small=0, budget=40, refined=60, conjunctions=200, spread=4)
 """A budget that every word below goes beyond, in an index that counts as large."""
+ALL = Filters()
 COMMON = ("server", "disk", "backup", "night", "raid")
 ROOMS = [SourceId(f"repo:r{number}") for number in range(5)]
 
@@ -36,31 +37,30 @@ async def fill(bench: Bench) -> None:
     await bench.put(page("best", "server disk backup night raid", source=ROOMS[3], kind=Kind.README))
 
 
-async def ask(engine: SqliteEngine, text: str, audience: Audience = EVERYTHING, **filters: object) -> list[Ranked]:
-    query = words(text, **filters)
-    async with engine.view(audience, query.filters) as view:
-        return await view.lexical(query, limit=10)
+async def ask(engine: SqliteEngine, text: str, audience: Audience = EVERYTHING, filters: Filters = ALL) -> list[Ranked]:
+    async with engine.view(audience, filters) as view:
+        return await view.lexical(replace(words(text), filters=filters), limit=10)
 
 
 @pytest.mark.parametrize(
     ("text", "filters", "least"),
     [
-        ("server disk backup night raid", {}, 0.5),
-        ("server disk backup", {}, 0.5),
-        ("w7 server disk", {}, 0.9),
-        ("w7 w9 backup night", {}, 0.9),
-        ("server disk", {"repos": frozenset({"r3"})}, 0.6),
-        ("server disk backup night", {"kinds": frozenset({Kind.README})}, 0.6),
-        ("server w7", {"repos": frozenset({"r1", "r2"}), "kinds": frozenset({Kind.DOC})}, 0.6),
+        ("server disk backup night raid", ALL, 0.5),
+        ("server disk backup", ALL, 0.5),
+        ("w7 server disk", ALL, 0.9),
+        ("w7 w9 backup night", ALL, 0.9),
+        ("server disk", Filters(repos=frozenset({"r3"})), 0.6),
+        ("server disk backup night", Filters(kinds=frozenset({Kind.README})), 0.6),
+        ("server w7", Filters(repos=frozenset({"r1", "r2"}), kinds=frozenset({Kind.DOC})), 0.6),
     ],
 )
 async def test_a_bounded_ranking_keeps_most_of_the_exact_one(
-    tmp_path: Path, text: str, filters: dict[str, object], least: float
+    tmp_path: Path, text: str, filters: Filters, least: float
 ) -> None:
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
         await fill(Bench(store, None))
-        exact = await ask(SqliteEngine(store, KEYS, EXACT), text, **filters)
-        bounded = await ask(SqliteEngine(store, KEYS, TIGHT), text, **filters)
+        exact = await ask(SqliteEngine(store, KEYS, EXACT), text, filters=filters)
+        bounded = await ask(SqliteEngine(store, KEYS, TIGHT), text, filters=filters)
     assert len(bounded) == len(exact) == 10
     best = {ranked.chunk for ranked in exact}
     assert len(best & {ranked.chunk for ranked in bounded}) >= least * 10
@@ -70,12 +70,13 @@ async def test_a_bounded_ranking_keeps_most_of_the_exact_one(
 async def test_in_a_narrow_scope_more_of_the_common_words_say_where_to_look(tmp_path: Path) -> None:
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
         await fill(Bench(store, None))
-        text, inside = " ".join(COMMON), {"repos": frozenset({"r3"})}
-        best = {ranked.chunk for ranked in await ask(SqliteEngine(store, KEYS, EXACT), text, **inside)}
+        text, inside = " ".join(COMMON), Filters(repos=frozenset({"r3"}))
+        best = {ranked.chunk for ranked in await ask(SqliteEngine(store, KEYS, EXACT), text, filters=inside)}
         found = {}
         for looked_up in (1, len(COMMON)):
             limits = replace(TIGHT, refined=20, looked_up_inside=looked_up)
-            found[looked_up] = {ranked.chunk for ranked in await ask(SqliteEngine(store, KEYS, limits), text, **inside)}
+            ranking = await ask(SqliteEngine(store, KEYS, limits), text, filters=inside)
+            found[looked_up] = {ranked.chunk for ranked in ranking}
     shares = {looked_up: len(one & best) for looked_up, one in found.items()}
     assert shares[1] < 5 <= shares[len(COMMON)]
 
@@ -90,30 +91,30 @@ async def test_the_chunk_with_all_of_the_common_words_comes_first(tmp_path: Path
     assert bounded[0].coverage == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("filters", [{}, {"kinds": frozenset({Kind.README})}])
+@pytest.mark.parametrize("filters", [ALL, Filters(kinds=frozenset({Kind.README}))])
 async def test_a_rare_word_of_one_chunk_costs_none_of_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filters: dict[str, object]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filters: Filters
 ) -> None:
     monkeypatch.setattr(scope, "NARROW", 5)
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
         await fill(Bench(store, None))
         await Bench(store, None).put(page("rare", "zebra"))
-        exact = await ask(SqliteEngine(store, KEYS, EXACT), "server zebra disk", **filters)
-        bounded = await ask(SqliteEngine(store, KEYS, TIGHT), "server zebra disk", **filters)
+        exact = await ask(SqliteEngine(store, KEYS, EXACT), "server zebra disk", filters=filters)
+        bounded = await ask(SqliteEngine(store, KEYS, TIGHT), "server zebra disk", filters=filters)
     assert len(bounded) == len(exact) == 10
-    assert filters or bounded[0].chunk == exact[0].chunk
+    assert filters != ALL or bounded[0].chunk == exact[0].chunk
 
 
 @pytest.mark.parametrize(
     ("text", "excluded", "filters"),
     [
-        ("disk server", "", {"kinds": frozenset({Kind.NOTE})}),
-        ("disk server", "", {"after_ms": 0}),
-        ("disk server", "night", {}),
+        ("disk server", "", Filters(kinds=frozenset({Kind.NOTE}))),
+        ("disk server", "", Filters(after_ms=0)),
+        ("disk server", "night", ALL),
     ],
 )
 async def test_what_a_filter_leaves_is_found_wherever_it_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, excluded: str, filters: dict[str, object]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, excluded: str, filters: Filters
 ) -> None:
     """All words are common, what is left is too much to be looked at one by one, and other things come before it."""
     monkeypatch.setattr(scope, "NARROW", 5)
@@ -122,7 +123,7 @@ async def test_what_a_filter_leaves_is_found_wherever_it_stands(
         await bench.put(*(page(f"a{number}", "server disk night") for number in range(300)))
         wanted = [page(f"z{number}", "server disk", kind=Kind.NOTE, last_ms=1) for number in range(20)]
         await bench.put(*wanted)
-        query = words(text, **filters)
+        query = replace(words(text), filters=filters)
         query = replace(query, terms=(*query.terms, *(Term(word, is_excluded=True) for word in excluded.split())))
         async with SqliteEngine(store, KEYS, TIGHT).view(EVERYTHING, query.filters) as view:
             found = await view.lexical(query, limit=30)
@@ -132,14 +133,14 @@ async def test_what_a_filter_leaves_is_found_wherever_it_stands(
 async def test_a_filter_that_leaves_scattered_chunks_leaves_the_same_however_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    filters: dict[str, object] = {"kinds": frozenset({Kind.README})}
+    filters = Filters(kinds=frozenset({Kind.README}))
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
         await fill(Bench(store, None))
         engine = SqliteEngine(store, KEYS, TIGHT)
-        few = await ask(engine, "server disk backup night", **filters)
+        few = await ask(engine, "server disk backup night", filters=filters)
         monkeypatch.setattr(postings, "MOST_RANGES", 2)
         monkeypatch.setattr(scope, "MOST_TESTS", 2)
-        many = await ask(engine, "server disk backup night", **filters)
+        many = await ask(engine, "server disk backup night", filters=filters)
     assert many == few
     assert few
 

@@ -1,5 +1,6 @@
 """The sums of a ranking are the same in dicts and in arrays, to the last bit; what is kept between questions holds."""
 
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -21,7 +22,8 @@ from index.text.bm25 import Feature
 from index.text.fold import tokens, words
 from index.text.tally import Tallies, tally_of
 from tests.contract.conftest import KEYS, Bench
-from tests.contract.test_common_words import COMMON, TIGHT, page
+from tests.contract.test_common_words import COMMON, TIGHT
+from tests.contract.test_engine import page
 
 CHUNKS = 400
 chunk_lists = st.lists(st.integers(1, CHUNKS), max_size=30)
@@ -109,8 +111,8 @@ async def ranking(store: Store, query: Query, sums: Sums) -> object:
 async def test_a_ranking_is_the_same_by_either_sums(tmp_path: Path) -> None:
     draw = Random(2)
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
-        texts = (" ".join([*draw.choices(COMMON, k=3), f"w{draw.randrange(20)}"]) for _ in range(90))
-        await Bench(store, None).put(*(page(f"p{number}", text) for number, text in enumerate(texts)))
+        bodies = (" ".join([*draw.choices(COMMON, k=3), f"w{draw.randrange(20)}"]) for _ in range(90))
+        await Bench(store, None).put(*(page(f"p{number}", body) for number, body in enumerate(bodies)))
         for _ in range(4):
             texts = draw.choices(["server", "disk", "backup", "night", "raid", "w7", "w12", "w3"], k=draw.randint(1, 6))
             query = Query(" ".join(texts), tuple(Term(text) for text in texts))
@@ -145,7 +147,12 @@ async def test_what_is_kept_between_questions_is_forgotten_when_the_file_changes
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("index.engines.sqlite.statistics._MOST_COUNTS", 3)
     kept = Statistics()
-    asked = []
+    asked: list[str] = []
+
+    def count(text: str) -> int:
+        asked.append(text)
+        return 1
+
     for text in ("a", "b", "c", "a", "d", "a", "b"):
-        kept.count(text, None, 10, lambda text=text: asked.append(text) or 1)
+        kept.count(text, None, 10, partial(count, text))
     assert asked == ["a", "b", "c", "d", "b"]

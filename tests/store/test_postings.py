@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from index.model import Document
 from index.store import postings
+from index.store.driver import Connection
 from index.store.store import Store
 from tests.store.test_store import put
 
@@ -15,7 +16,7 @@ async def test_the_ends_of_ranges_are_worked_out_once_and_not_for_each_posting(
     asked: list[str] = []
     ranges = ((0, 1 << 40), (1 << 41, 1 << 42))
 
-    def ask(connection: postings.Connection) -> list[str]:
+    def ask(connection: Connection) -> list[str]:
         connection.set_trace_callback(asked.append)
         found = postings.having(connection, "one", ranges, limit=10).split(",")
         connection.set_trace_callback(None)

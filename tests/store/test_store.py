@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from index.errors import ReindexNeededError, StoreError
-from index.model import Cursor, Document, Fingerprint, SourceId
+from index.model import Cursor, Document, Fingerprint, SourceId, Vector
 from index.store import documents, erase, vectors
 from index.store.store import Store, open_store, statements
 from index.text.searchable import searchable
@@ -49,7 +49,7 @@ async def test_only_the_changed_chunk_loses_its_vector(store: Store, document: C
     await put(store, document("a.md", "one", "two"))
     waiting = await vectors.pending(store.connection, after=0, limit=10)
     async with store.transaction():
-        vector = vectors.Vector(b"\x00\x00\x80\x3f" + bytes(28))
+        vector = Vector(b"\x00\x00\x80\x3f" + bytes(28))
         assert await vectors.save(store.connection, [(part, vector) for part in waiting]) == 2
     written = await put(store, document("a.md", "one", "changed"))
     assert (written.chunks_changed, written.chunks_added, written.chunks_removed) == (1, 0, 0)
@@ -64,7 +64,7 @@ async def test_a_vector_for_a_text_that_changed_meanwhile_is_not_kept(
     waiting = await vectors.pending(store.connection, after=0, limit=10)
     await put(store, document("a.md", "new"))
     async with store.transaction():
-        vector = vectors.Vector(b"\x00\x00\x80\x3f" + bytes(28))
+        vector = Vector(b"\x00\x00\x80\x3f" + bytes(28))
         assert await vectors.save(store.connection, [(waiting[0], vector)]) == 0
 
 

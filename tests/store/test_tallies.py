@@ -14,7 +14,8 @@ from index.text.fold import tokens
 from index.text.searchable import searchable
 from index.text.tally import _OF_WORDS, Tallies, number_of, tally_of, tally_of_words
 from tests.contract.conftest import KEYS, Bench
-from tests.contract.test_common_words import COMMON, TIGHT, page
+from tests.contract.test_common_words import COMMON, TIGHT
+from tests.contract.test_engine import page
 from tests.store.test_upgrade import unpacked
 
 
