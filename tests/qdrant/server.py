@@ -39,6 +39,12 @@ class Fault(StrEnum):
     NONSENSE = "nonsense"  # 200 with a page of HTML
 
 
+def to_put(found: models.Record, identity: int | None = None) -> models.PointStruct:
+    """What was found, to be written again; under another id if one is given."""
+    there = {"id": found.id if identity is None else identity, "vector": found.vector, "payload": found.payload}
+    return models.PointStruct.model_validate(there)
+
+
 @dataclass(slots=True)
 class Request:
     method: str

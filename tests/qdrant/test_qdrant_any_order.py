@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from qdrant_client.local.qdrant_local import QdrantLocal
 
 from index.engines.qdrant.cluster import open_cluster
 from index.engines.qdrant.delivery import deliver
@@ -96,7 +97,7 @@ class Copied:
         """As if the writer were killed with the request at that place, which comes to the fault."""
         asked = 0
 
-        def next_fault(_path: str) -> Fault | None:
+        def next_fault(path: str) -> Fault | None:
             nonlocal asked
             asked += 1
             return None if asked <= place else fault if asked == place + 1 else Fault.BROKEN
@@ -106,16 +107,23 @@ class Copied:
             await self.deliver()
         del self.server.next_fault
 
+    @property
+    def local(self) -> QdrantLocal:
+        """What keeps the points: its collections can be copied."""
+        client = self.server.client._client
+        assert isinstance(client, QdrantLocal)
+        return client
+
     def back_up(self) -> None:
         self.files.append(self.folder / f"{len(self.files)}.backup")
         shutil.copy(self.file, self.files[-1])
-        self.collections.append(deepcopy((self.server.client._client.collections, self.server.schemas)))
+        self.collections.append(deepcopy((self.local.collections, self.server.schemas)))
 
     def bring_back(self, which: int, *names: str) -> None:
         collections, schemas = deepcopy(self.collections[which])
         for name in names:
             if name in collections:
-                self.server.client._client.collections[name] = collections[name]
+                self.local.collections[name] = collections[name]
                 self.server.schemas[name] = schemas[name]
             elif self.server.client.collection_exists(name):
                 self.server.client.delete_collection(name)

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import pytest
-from qdrant_client import models
 
 from index.engines.qdrant import records
 from index.engines.qdrant.cluster import open_cluster
@@ -23,7 +22,7 @@ from sources.cli.exits import Exit, exit_of
 from tests.contract.conftest import KEYS, fingerprint
 from tests.contract.test_engine import DOCS, page
 from tests.qdrant.conftest import Place
-from tests.qdrant.server import Fault, serving
+from tests.qdrant.server import Fault, serving, to_put
 
 
 async def test_the_collection_is_made_frugal_labelled_and_with_an_index_for_every_filter(place: Place) -> None:
@@ -157,8 +156,7 @@ async def test_a_backup_of_the_collection_brings_nothing_back_that_was_withdrawn
     label = place.server.client.get_collection("sources").config.metadata
     (place.notes / "secret.md").unlink()
     await place.refresh()
-    back = [models.PointStruct(id=one.id, vector=one.vector, payload=one.payload) for one in points]
-    place.server.client.upsert("sources", back)
+    place.server.client.upsert("sources", [to_put(one) for one in points])
     place.server.client.update_collection("sources", metadata=label)
     async with open_cluster(QdrantSettings(place.server.url)) as cluster:
         now = await records.read_all(cluster)

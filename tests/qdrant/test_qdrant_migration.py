@@ -15,7 +15,7 @@ from index.store import vectors
 from sources.config.load import parse
 from sources.migrating import to_qdrant, to_sqlite
 from tests.qdrant.conftest import Place
-from tests.qdrant.server import Fault, Request
+from tests.qdrant.server import Fault, Request, to_put
 
 WIKI = SourceId("notes:wiki")
 ROWS = {
@@ -95,7 +95,7 @@ async def test_a_point_that_is_missing_extra_or_other_is_found_and_mended(place:
     client.set_payload("sources", {"is_hidden": 1}, [fourth])
     stranger, _ = client.scroll("sources", limit=1, with_payload=True, with_vectors=True)
     [found] = stranger
-    client.upsert("sources", [type_of_point(9, found)])
+    client.upsert("sources", [to_put(found, 9)])
     async with place.store() as store, open_cluster(QdrantSettings(place.server.url)) as cluster:
         seen = await compare(store, cluster, Random())
         unsampled = await compare(store, cluster, Random(), sample=0)
@@ -103,12 +103,6 @@ async def test_a_point_that_is_missing_extra_or_other_is_found_and_mended(place:
     assert set(seen.unlike) == {second, third, fourth}
     assert set(unsampled.unlike) == {second, fourth}
     assert (await to_qdrant(place.config(), place.credentials, Random(), quiet)).is_equal
-
-
-def type_of_point(identity: int, like: object) -> object:
-    from qdrant_client import models
-
-    return models.PointStruct(id=identity, vector=like.vector, payload=like.payload)  # type: ignore[attr-defined]
 
 
 async def test_a_collection_that_is_written_to_while_it_is_read_is_not_taken_over(place: Place) -> None:

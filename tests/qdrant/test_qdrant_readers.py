@@ -176,9 +176,10 @@ async def test_what_an_audience_may_not_see_never_leaves_the_cluster(place: Plac
 
 def _bare(found: dict[str, object]) -> dict[str, list[object]]:
     """A filter without the fields that say nothing."""
-    return json.loads(
+    bare: dict[str, list[object]] = json.loads(
         json.dumps(found), object_hook=lambda one: {name: value for name, value in one.items() if value is not None}
     )
+    return bare
 
 
 async def test_one_cut_answer_is_asked_for_again_and_silence_ends_in_time(place: Place) -> None:
