@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-TYPES := $(BIN)/mypy --strict sources bot ingest matrix index bench
+TYPES := $(BIN)/mypy --strict sources bot ingest matrix index bench tests
 
 # Where `make install` puts things; DESTDIR is put before all of it, for packagers.
 PREFIX ?= /usr/local
