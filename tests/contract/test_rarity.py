@@ -62,15 +62,19 @@ async def test_a_word_is_counted_unless_most_parts_have_far_too_many(
         texts = [f"raid {'burst' if number < 40 else ''} {'seldom' if number < 2 else ''}" for number in range(100)]
         await Bench(store, None).put(*(page(f"p{number:03}", text) for number, text in enumerate(texts)))
 
-        def ask(sought: Sought) -> tuple[int, list[int]]:
+        def ask(sought: Sought, statistics: Statistics | None = None) -> tuple[int, list[int]]:
             counted.clear()
-            judged = Rarity(store.connection._conn, None, Statistics())
+            judged = Rarity(store.connection._conn, None, statistics or Statistics())
             judged.expect([sought])
             return judged.counted(sought, 100, at_most=20), counted.copy()
 
         assert ask(EVERYWHERE) == (20, [3])
         assert ask(BURST) == (20, [3, 20])
         assert ask(SELDOM) == (2, [3])
+        known = Statistics()
+        assert ask(BURST, known) == (20, [3, 20])
+        assert ask(EVERYWHERE, known) == (20, [])
+        assert ask(SELDOM, known) == (2, [3])
 
 
 async def test_what_stands_nowhere_is_left_out_until_it_stands_somewhere(tmp_path: Path) -> None:

@@ -51,18 +51,28 @@ class Rarity:
         return {text: tuple(map(left, of_text)) for text, of_text in sought.items()}
 
     def counted(self, sought: Sought, chunks: int, *, at_most: int) -> int:
-        """Counts no further than `at_most`, and not as far as that if most parts of the index have twice as many."""
+        """Counts no further than `at_most`, and not as far as that if most parts of the index have twice as many.
+
+        Whoever has asked about this audience before has a sample at hand, and does not count such a word at all.
+        """
         expression = sought.expression
 
         def count(most: int) -> int:
             return postings.frequency(self._connection, expression, self._visible, at_most=most)
 
+        def is_beyond_doubt() -> bool:
+            return self._sample().is_everywhere(sought.keys, _DOUBT * at_most / chunks)
+
         def ask() -> int:
-            found = count(min(at_most, COUNTED_FIRST))
-            if found < COUNTED_FIRST or at_most <= COUNTED_FIRST:
+            if at_most <= COUNTED_FIRST:
+                return count(at_most)
+            has_sample = self._statistics.has_sample(self._visible)
+            if has_sample and is_beyond_doubt():
+                return at_most
+            found = count(COUNTED_FIRST)
+            if found < COUNTED_FIRST:
                 return found
-            is_beyond_doubt = self._sample().is_everywhere(sought.keys, _DOUBT * at_most / chunks)
-            return at_most if is_beyond_doubt else count(at_most)
+            return at_most if not has_sample and is_beyond_doubt() else count(at_most)
 
         return self._statistics.count(expression, self._visible, at_most, ask)
 

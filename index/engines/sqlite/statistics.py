@@ -134,6 +134,9 @@ class Statistics:
             self._waiting[visible] = ask()
         return self._waiting[visible]
 
+    def has_sample(self, visible: Visible) -> bool:
+        return visible in self._samples
+
     def sample(self, connection: Connection, visible: Visible) -> Sample:
         if visible not in self._samples:
             self._samples[visible] = Sample(tallies.read(connection, sample(connection, visible)))
