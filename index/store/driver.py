@@ -44,8 +44,8 @@ BUSY_TIMEOUT_MS: Final = 10_000
 WRITER_CACHE_KB: Final = 32_768
 """Twice as much takes that memory and saves no time, at 20,000 chunks and at 80,000 (`python -m bench.writing`)."""
 READER_CACHE_KB: Final = 16_384
-"""A question in one room of a million windows takes 1,400 pages from the system with the 2 MB that SQLite has by itself,
-500 with this; twice as much would spare another 100."""
+"""A question in one room of a million windows takes 1,400 pages from the system with the two megabytes that SQLite has
+by itself, and 500 with this; twice as much would spare another 100."""
 CACHED_STATEMENTS: Final = 64
 
 
