@@ -37,7 +37,7 @@ def _use_database_in_reactor() -> None:
     def run_with_connection(self, function, *args, **kwargs):  # type: ignore[no-untyped-def]  # as Twisted has it
         return deferLater(self._reactor, 0, self._runWithConnection, function, *args, **kwargs)
 
-    ConnectionPool.runWithConnection = run_with_connection  # type: ignore[method-assign, assignment]
+    ConnectionPool.runWithConnection = run_with_connection
 
 
 def _age_rooms(age_ms: int) -> None:
@@ -52,7 +52,7 @@ def _age_rooms(age_ms: int) -> None:
             event = {**event, "origin_server_ts": made_ms - age_ms}
         return build(self, room_version, event)
 
-    EventBuilderFactory.for_room_version = build_aged  # type: ignore[method-assign, assignment]
+    EventBuilderFactory.for_room_version = build_aged
 
 
 if __name__ == "__main__":
