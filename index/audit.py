@@ -44,6 +44,7 @@ class Drift(StrEnum):
     UNKNOWN = "unknown"  # it could not be asked
     NEVER = "never"  # it is configured and was never indexed
     UNCONFIGURED = "unconfigured"  # it is indexed and no longer configured
+    SUSPENDED = "suspended"  # as that, and kept for a while, out of every search
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,11 @@ _DRIFTS: Final = {
         Severity.WARNING,
         "is indexed and no longer configured",
         "the next `sources refresh` drops it",
+    ),
+    Drift.SUSPENDED: (
+        Severity.WARNING,
+        "is no longer configured, out of every search from the next refresh on, and erased after its grace time",
+        "put [chat] back to keep it",
     ),
 }
 

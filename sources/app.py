@@ -183,6 +183,11 @@ async def run_refresh(
         plan = Plan(made, config.refresh.parallel, is_full=is_full, is_partial=bool(only))
         opened.enter_context(write_lock(config.state_dir / "refresh.lock"))
         store = await opened.enter_async_context(open_store(config.index_file, is_writer=True))
+        if config.chat is None and not only:
+            from ingest.chat.absence import absent_chat
+
+            kept = await absent_chat(store, orders=purges_folder(config))
+            plan = Plan([*kept, *made], config.refresh.parallel, is_full=is_full)
         embedder, fault = None, None
         try:
             settings = embed_settings(config, credentials)

@@ -6,7 +6,7 @@ are compared. Rooms and the repositories of a forge are not asked one by one.
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from index.model import NO_EMBEDDER, SourceId
 from index.store import file_states, forges, rooms, vectors
 from index.store.reading import entries
 from index.store.store import Source, Store, open_store
+from index.wording import counted
 from ingest.chat.room import heir_of
 from ingest.forge.coverage import coverage
 from ingest.forge.faults import Fault, GitError
@@ -30,7 +31,7 @@ from sources.config.model import Audit, Config
 from sources.config.settings import clones_folder, embed_settings, notes_settings, repo_login, repo_settings
 from sources.config.source_tables import Notes, Repo
 from sources.credentials import Credentials
-from sources.status import configured
+from sources.status import absent_rooms, configured
 
 
 def limits(settings: Audit) -> Limits:
@@ -57,6 +58,7 @@ async def gather(config: Config, credentials: Credentials) -> Facts:
             looks=[
                 *_never(config, known),
                 *_strangers(config, known),
+                *_absent(config, known.values()),
                 *await _looks(config, credentials, store, known),
             ],
             contract=contract,
@@ -122,6 +124,12 @@ def _strangers(config: Config, known: Iterable[SourceId]) -> list[Look]:
     """Sources of repositories and notes that the configuration does not name any more."""
     names = set(configured(config))
     return [Look(one, Drift.UNCONFIGURED) for one in known if one.startswith(("repo:", "notes:")) and one not in names]
+
+
+def _absent(config: Config, known: Collection[Source]) -> list[Look]:
+    """One look for all rooms of a `[chat]` that is not there any more."""
+    rooms = absent_rooms(config, list(known))
+    return [Look(SourceId("chat"), Drift.SUSPENDED, counted(len(rooms), "room"))] if rooms else []
 
 
 def _never(config: Config, known: Mapping[SourceId, Source]) -> list[Look]:

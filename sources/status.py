@@ -13,7 +13,7 @@ from index.store import codes, erase, outgoing, purges, vectors
 from index.store import rooms as room_store
 from index.store.reading import document_counts
 from index.store.rooms import RoomRecord
-from index.store.store import Store, open_store
+from index.store.store import Source, Store, open_store
 from sources.config.model import Config
 from sources.config.settings import purges_folder
 
@@ -69,6 +69,8 @@ class Status(Struct, frozen=True):
     orders_fault: str | None = None  # why they cannot be read
     uncopied: int | None = None  # chunks that the cluster has yet to hear of; None without one
     is_drifted: bool = False  # the model under this name is another than the one that made the vectors
+    absent_rooms: int = 0  # read once, under a [chat] that is not configured any more
+    absent_until_ms: int | None = None  # when those are erased; None before a refresh knows of it
 
     @property
     def succeeded_ms(self) -> int | None:
@@ -107,6 +109,7 @@ async def status(config: Config) -> Status:
         records = [one for one in read if one.is_joined]
         running = refresh_at_work(config)
         waiting, fault = await _orders(config, store)
+        absent = absent_rooms(config, known)
         return Status(
             file=file,
             size_bytes=sum(_size(file.with_name(file.name + end)) for end in ("", "-wal")),
@@ -139,7 +142,20 @@ async def status(config: Config) -> Status:
             orders_fault=fault,
             uncopied=await outgoing.waiting(store.connection) if config.index.engine == "qdrant" else None,
             is_drifted=has_vectors and bool(await store.value(vectors.DRIFTED)),
+            absent_rooms=len(absent),
+            absent_until_ms=await _erased_from(store) if absent else None,
         )
+
+
+def absent_rooms(config: Config, known: Sequence[Source]) -> list[SourceId]:
+    """Those in the index, where the configuration has no `[chat]` any more."""
+    return [] if config.chat is not None else [one.id for one in known if one.id.startswith("chat:!")]
+
+
+async def _erased_from(store: Store) -> int | None:
+    from ingest.chat.absence import erased_from
+
+    return await erased_from(store)
 
 
 async def _orders(config: Config, store: Store) -> tuple[int, str | None]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from index.wording import counted
 from sources.config.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from sources.remedies import parted
 from sources.status import SourceStatus, Status, group_of
@@ -38,6 +39,7 @@ def troubles(found: Status, *, overdue_ms: int, now_ms: int) -> tuple[Trouble, .
         *_failing(found, now_ms),
         *_missing(found),
         *_no_rooms(found),
+        *_absent(found, now_ms),
         *_erasure(found),
         *_cluster(found),
         *_suspended(found),
@@ -98,12 +100,26 @@ def _missing(found: Status) -> Iterator[Trouble]:
 
 def _no_rooms(found: Status) -> Iterator[Trouble]:
     """An account that reads well and is nowhere: joined to nothing, or the wrong one."""
-    if found.rooms:
+    if found.rooms or found.absent_rooms:
         return
     for one in found.sources:
         if one.source.startswith("chat:@") and one.succeeded_ms is not None and not one.fault:
             remedy = "invite it, then let it join with `sources roster`; docs/chat.md says how"
             yield Trouble("chat", f"{one.source.removeprefix('chat:')} is in no room, so nothing is read", remedy)
+
+
+def _absent(found: Status, now_ms: int) -> Iterator[Trouble]:
+    """A table that was taken out, or mistyped."""
+    if not found.absent_rooms:
+        return
+    rooms = counted(found.absent_rooms, "room")
+    if found.absent_until_ms is None:
+        what = f"[chat] is not configured any more: the next refresh takes {rooms} out of every search"
+    else:
+        when = span(found.absent_until_ms - now_ms)
+        are = "is" if found.absent_rooms == 1 else "are"
+        what = f"[chat] is not configured any more: {rooms} {are} out of every search, and erased in {when}"
+    yield Trouble("chat", what, "put [chat] back to keep them; docs/chat.md says how to be rid of them at once")
 
 
 def _erasure(found: Status) -> Iterator[Trouble]:
@@ -143,10 +159,9 @@ def _vectors(found: Status) -> Iterator[Trouble]:
         what = "the model answers otherwise than when the index was built, so only words are searched"
         yield Trouble("vectors", what, "run `sources refresh --full`, or bring the former model back")
     if found.pending:
-        counted = (
-            "1 text waits for its vector" if found.pending == 1 else f"{found.pending:,} texts wait for their vectors"
-        )
-        what = f"{counted}, found by words alone until then"
+        one = found.pending == 1
+        what = "1 text waits for its vector" if one else f"{found.pending:,} texts wait for their vectors"
+        what += ", found by words alone until then"
         yield Trouble("vectors", what, "the next refresh goes on; if the number stays, `sources check` tries [embed]")
 
 

@@ -32,6 +32,7 @@ log = structlog.get_logger()
 
 SINCE: Final = "chat.since"
 ACCOUNT: Final = "chat.account"
+GRACE: Final = "chat.grace_ms"
 _FILTER: Final = "chat.filter"
 GAP_ORDERS: Final = 1 << 32
 """Orders that are kept free for the events of a gap: more than any room has."""
@@ -66,6 +67,7 @@ async def save_since(run: Run, token: str) -> None:
     async with run.writer.transaction() as store:
         await store.set_value(SINCE, token)
         await store.set_value(ACCOUNT, run.settings.user)
+        await store.set_value(GRACE, str(run.settings.grace_ms))
         await room_store.touch_sources(store.connection, run.now_ms)
     run.since = token
 

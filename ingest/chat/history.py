@@ -22,7 +22,7 @@ from ingest.chat.room import Room
 from ingest.chat.run import Run
 from ingest.chat.sifting import Sifted, sift, signs_among
 from ingest.chat.storing import place_waiting, store_arrivals
-from ingest.writing import Batch
+from ingest.writing import Batch, Writer
 from matrix.detour import Unknown
 from matrix.errors import RefusedError, UnavailableError
 
@@ -30,6 +30,16 @@ log = structlog.get_logger()
 
 _WALKED_AT_ONCE: Final = 1_000
 _PATIENCE_MS: Final = 24 * 3_600_000
+
+
+async def begin_again(writer: Writer) -> None:
+    """A full run: every room is read from its beginning, and what is stored is replaced then. Tombstones stay."""
+    async with writer.transaction() as store:
+        for record in await room_store.rooms(store.connection):
+            again = replace(
+                record, phase=NEW, position=None, since=None, is_stale=record.is_stale or record.phase != NEW
+            )
+            await room_store.save_room(store.connection, again)
 
 
 async def read_rooms(run: Run) -> None:

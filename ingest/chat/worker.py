@@ -26,11 +26,12 @@ from index.errors import CredentialError, MatrixError, SourcesError
 from index.model import RoomId, SourceId, UserId
 from index.store import purges as purge_store
 from index.store import rooms as room_store
-from index.store.rooms import DONE, NEW
+from index.store.rooms import DONE
 from ingest.chat import admission
+from ingest.chat.absence import show_again
 from ingest.chat.content import Scrub
 from ingest.chat.following import ACCOUNT, SINCE, follow, open_gap, save_since
-from ingest.chat.history import read_rooms
+from ingest.chat.history import begin_again, read_rooms
 from ingest.chat.purging import apply_purges, erase_users, rules_of
 from ingest.chat.reconciling import reconcile
 from ingest.chat.renaming import rename_documents
@@ -77,7 +78,7 @@ class ChatWorker:
         notes = await self._forget(writer, now_ms)
         outcome = Outcome.UPDATED if notes else Outcome.UNCHANGED
         if is_full:
-            await _begin_again(writer)
+            await begin_again(writer)
         async with self.open_reader() as reader:
             run, fault = await self._refresh(reader, writer, now_ms, notes)
         if given_meanwhile := await self._purge(writer, now_ms):
@@ -85,13 +86,12 @@ class ChatWorker:
             outcome = Outcome.UPDATED
         reports = []
         if run is not None:
-            known = await writer.store.sources()
-            untold = {source.id for source in known if source.fault is not None or source.succeeded_ms is None}
+            failed = {source.id for source in await writer.store.sources() if source.fault is not None}
             every = [tally.report(run.rooms[room]) for room, tally in run.tallies.items()]
             told = {report.source for report in every}
-            if fault is None:  # those that are well again, or whose first run was killed, in silence
+            if fault is None:  # those that are well again, in silence
                 every += [SourceReport(r.source, Outcome.UNCHANGED) for r in run.rooms.values() if r.source not in told]
-            reports = [one for one in every if _is_worth_telling(one) or one.source in untold]
+            reports = [one for one in every if _is_worth_telling(one) or one.source in failed]
         own = SourceReport(self.source, outcome, notes=tuple(notes))
         if fault is not None:
             is_credential = isinstance(fault, CredentialError)
@@ -126,6 +126,7 @@ class ChatWorker:
             rotation = await self._gate(run)
             run.stop_at_end()
             await self._follow(run, notes)
+            await show_again(run)
             await rename_documents(run)
             await read_rooms(run)
             run.stop_at_end()
@@ -214,16 +215,6 @@ class ChatWorker:
             notes.append("the homeserver does not know our sync token any more: a new one was taken")
             await self._take_first_token(run)
             await follow(run)  # that token may be up to two minutes old
-
-
-async def _begin_again(writer: Writer) -> None:
-    """A full run: every room is read from its beginning, and what is stored is replaced then. Tombstones stay."""
-    async with writer.transaction() as store:
-        for record in await room_store.rooms(store.connection):
-            again = replace(
-                record, phase=NEW, position=None, since=None, is_stale=record.is_stale or record.phase != NEW
-            )
-            await room_store.save_room(store.connection, again)
 
 
 def _is_worth_telling(report: SourceReport) -> bool:

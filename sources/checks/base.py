@@ -62,8 +62,3 @@ def _is_far(host: str) -> bool:
         return ip_address(host).is_global
     except ValueError:
         return "." in host and not host.endswith(_NEAR)
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 room`, `2,000 rooms`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

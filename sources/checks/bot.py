@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 from index.errors import SourcesError
 from index.model import RoomId, UserId
-from sources.checks.base import Finding, Verdict, counted, failure, in_the_clear
+from index.wording import counted
+from sources.checks.base import Finding, Verdict, failure, in_the_clear
 from sources.config.chat_tables import Bot
 from sources.config.model import Config
 from sources.credentials import Credentials

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from index.errors import ReindexNeededError, SourcesError, StoreError
 from index.store.store import open_store
+from index.wording import counted
 from sources.app import embedder_of, fingerprint
-from sources.checks.base import Finding, Verdict, counted, failure
+from sources.checks.base import Finding, Verdict, failure
 from sources.config.model import Config
 from sources.config.settings import embed_settings
 from sources.credentials import Credentials

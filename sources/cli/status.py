@@ -10,6 +10,7 @@ import click
 from msgspec.structs import asdict
 
 from index.model import NO_EMBEDDER, Corpus
+from index.wording import counted
 from sources.cli.common import Invocation, common_options
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
@@ -59,8 +60,7 @@ def _verdict(found: Status, wrong: Sequence[Trouble], now_ms: int, style: Style)
         last += f", a refresh is running (process {found.running})"
     if not wrong:
         documents = sum(one.documents for one in found.sources)
-        counted = "1 document" if documents == 1 else f"{documents:,} documents"
-        yield style.paint(f"All is well: {counted}, {last}.", "green")
+        yield style.paint(f"All is well: {counted(documents, 'document')}, {last}.", "green")
         return
     yield (
         style.paint("One thing is wrong" if len(wrong) == 1 else f"{len(wrong)} things are wrong", "red") + f"; {last}."
@@ -92,7 +92,7 @@ def _row(name: str, members: Sequence[SourceStatus], now_ms: int) -> tuple[str, 
         state = "hidden" if members[0].is_hidden else "failed" if failed else "ok"
         name = f"chat {members[0].label}" if members[0].corpus is Corpus.CHAT and members[0].label else name
     else:
-        state = f"{failed} of {len(members)} failed" if failed else "ok"
+        state = f"{failed} of {len(members)} failed" if failed else "ok" if shown else "hidden"
         name = f"{name} ({len(members):,})"
     return (
         name,
@@ -169,5 +169,7 @@ def record(found: Status, wrong: Sequence[Trouble]) -> dict[str, object]:
         "rooms": dict(found.rooms),
         "gaps": found.gaps,
         "unknown_stretches": found.unknown_stretches,
+        "absent_rooms": found.absent_rooms,
+        "absent_until_ms": found.absent_until_ms,
         "unread": [asdict(room) for room in found.unread],
     }

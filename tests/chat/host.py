@@ -27,6 +27,7 @@ from index.store.rooms import RoomRecord
 from index.store.schema import STEPS
 from index.store.store import Store, open_store
 from index.text.words import WORDS_VERSION, Keys
+from ingest.chat.absence import absent_chat
 from ingest.chat.content import Scrub
 from ingest.chat.reader import open_reader
 from ingest.chat.settings import ChatSettings
@@ -88,7 +89,10 @@ class Host:
 
     async def refresh_without_chat(self) -> Report:
         """As when the configuration has no `[chat]` any more."""
-        return await self._run([], is_full=False)
+        now = {} if self.now_ms is None else {"now_ms": lambda: self.now_ms or 0}
+        async with self.opened() as store:
+            workers = await absent_chat(store, orders=self.settings.orders, **now)
+        return await self._run(workers, is_full=False)
 
     async def _run(self, workers: Sequence[Worker], *, is_full: bool) -> Report:
         async with open_store(self.file, is_writer=True) as store:

@@ -1,11 +1,14 @@
 """Which rooms a refresh reads, that it asks for no message of the others, and what becomes of a room that loses its
 permission."""
 
+import time
 from pathlib import Path
 
 import pytest
 
-from index.model import RoomId, UserId
+from index.model import EventId, RoomId, UserId
+from index.store.purges import PurgeRecord
+from ingest.chat import orders
 from ingest.chat.gates import Override
 from tests.chat.host import Host, host_for, report_of
 from tests.matrix.people import People, Person
@@ -264,18 +267,67 @@ async def test_what_was_said_while_newcomers_could_not_read_back_stays_out(
     assert not host.holds("hiddenword")
 
 
-async def test_rooms_of_an_account_that_is_configured_no_more_are_erased(
+async def test_rooms_of_an_account_that_is_configured_no_more_are_hidden_at_once_and_erased_after_the_grace_time(
     host: Host, alice: Person, reader: Person
 ) -> None:
     room = await alice.create_room("Kitchen")
     await reader.join(room)
     await alice.say(room, "hello")
+    host.set(grace_ms=3 * HOUR_MS)
     await host.refresh()
+    host.now_ms = time.time_ns() // 1_000_000 + 99 * HOUR_MS
+    await host.refresh_without_chat()
+    host.now_ms -= 99 * HOUR_MS  # that clock was ahead: the time counts from now on
+    [told] = (await host.refresh_without_chat()).sources
+    assert "erased from 20" in told.notes[0] and "put it back" in told.notes[0]
+    assert await host.found("hello") == [] and host.holds("hello")
+    host.now_ms += 3 * HOUR_MS - 1
+    assert not (await host.refresh_without_chat()).has_changed
+    assert host.holds("hello")
+    host.now_ms += 1
     await host.refresh_without_chat()
     assert not host.holds("hello")
     assert not host.holds("Kitchen")
+    host.now_ms = None
     await host.refresh()
-    assert await host.texts(room) == ["hello"]
+    assert await host.found("hello")
+    host.set(grace_ms=0)
+    await host.refresh()
+    await host.refresh_without_chat()
+    assert not host.holds("hello")
+
+
+async def test_a_configuration_that_lost_its_rooms_for_a_while_shows_them_again_as_they_are_then(
+    host: Host, alice: Person, reader: Person
+) -> None:
+    room, left, excluded = [await alice.create_room(name) for name in ("Kitchen", "Left", "Excluded")]
+    for one in (room, left, excluded):
+        await reader.join(one)
+    for one, texts in ((room, ("kept", "regretted", "forgotten")), (left, ("leftword",)), (excluded, ("shutword",))):
+        said = {text: await alice.say(one, text) for text in texts}
+        if one == room:
+            of_room = said
+    await host.refresh()
+    host.now_ms = time.time_ns() // 1_000_000
+    host.set(orders=host.folder / "purges")
+    order = PurgeRecord(RoomId(room), EventId(of_room["forgotten"]), None, None, None, host.now_ms, "host")
+    orders.write(host.folder / "purges", order)
+    await host.refresh_without_chat()
+    assert not host.holds("forgotten"), "orders to forget do not wait for the table"
+    host.now_ms = None
+    await alice.redact(room, of_room["regretted"])
+    await alice.say(room, "meanwhile")
+    await reader.leave(left)
+    host.set(excluded=(excluded,))
+    for word in ("kept", "regretted", "leftword", "shutword"):
+        assert await host.found(word) == []
+    await host.refresh()
+    assert await host.texts(room) == ["kept", "meanwhile"]
+    assert await host.found("kept")
+    assert await host.found("leftword") == [] and host.holds("leftword")
+    assert not host.holds("shutword") and not host.holds("regretted")
+    await host.refresh_without_chat()
+    assert host.holds("meanwhile"), "the time begins anew"
 
 
 async def test_messages_of_service_accounts_and_ignored_users_are_not_silently_missing(
