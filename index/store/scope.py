@@ -35,7 +35,7 @@ class Scope(Struct, frozen=True):
     """`visible` is what the audience may see and `ranges` what the filters leave of it; None means every chunk.
 
     `keys` is the exact set where a filter looks at documents and leaves few chunks, `predicate` the condition on
-    `document` and `chunk` where it leaves many. `is_narrow`: few chunks are left, by whatever filter.
+    `document` and `chunk` where it leaves many. `few`: how many chunks are left, by whatever filter, if they are few.
     """
 
     visible: tuple[Range, ...] | None
@@ -43,7 +43,11 @@ class Scope(Struct, frozen=True):
     keys: frozenset[int] | None = None
     predicate: str = ""
     values: tuple[object, ...] = ()
-    is_narrow: bool = False
+    few: int | None = None
+
+    @property
+    def is_narrow(self) -> bool:
+        return self.few is not None
 
     @property
     def is_empty(self) -> bool:
@@ -164,7 +168,7 @@ def scope_of(connection: Connection, sources: Sequence[Source], audience: Audien
         inside, bounds = within("source_key << 32", ranges)
         question = f"SELECT coalesce(sum(chunks), 0) FROM source WHERE {inside}"
         [(chunks,)] = connection.execute(question, bounds).fetchall()
-        return Scope(visible, ranges, is_narrow=int(chunks) <= NARROW)
+        return Scope(visible, ranges, few=int(chunks) if chunks <= NARROW else None)
     inside, bounds = within("chunk.chunk_key", ranges)
     rows = connection.execute(
         f"SELECT chunk.chunk_key FROM chunk JOIN document USING (document_key) WHERE {inside} AND {predicate} LIMIT ?",
@@ -172,7 +176,7 @@ def scope_of(connection: Connection, sources: Sequence[Source], audience: Audien
     )
     keys = frozenset(int(row[0]) for row in rows)
     if len(keys) <= NARROW:
-        return Scope(visible, ranges, keys=keys, is_narrow=True)
+        return Scope(visible, ranges, keys=keys, few=len(keys))
     return Scope(visible, ranges, predicate=predicate, values=tuple(values))
 
 

@@ -81,6 +81,25 @@ async def test_in_a_narrow_scope_more_of_the_common_words_say_where_to_look(tmp_
     assert shares[1] < 5 <= shares[len(COMMON)]
 
 
+async def test_two_words_side_by_side_count_for_more_in_a_narrow_scope_too(tmp_path: Path) -> None:
+    rest = " ".join(["other"] * 10)
+    async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:
+        await fill(Bench(store, None))
+        await Bench(store, None).put(
+            page("apart", f"seldom {rest} server", source=ROOMS[3]),
+            page("row", f"seldom server {rest}", source=ROOMS[3]),
+        )
+        scores = {}
+        for limits in (EXACT, TIGHT):
+            found = await ask(
+                SqliteEngine(store, KEYS, limits), "seldom server", filters=Filters(repos=frozenset({"r3"}))
+            )
+            best, second = [ranked.score for ranked in found[:2]]
+            scores[limits] = best - second
+    assert scores[TIGHT] == pytest.approx(scores[EXACT], rel=0.2)
+    assert scores[TIGHT] > 1
+
+
 @pytest.mark.parametrize("together", [6, 2])
 async def test_the_chunk_with_all_of_the_common_words_comes_first(tmp_path: Path, together: int) -> None:
     async with open_store(tmp_path / "index.sqlite", is_writer=True) as store:

@@ -97,6 +97,23 @@ def test_tallies_are_counted_the_same_in_arrays_and_as_the_index_would(
             assert {token: dict(found) for token, found in getattr(counts, column).items()} == of_column
 
 
+@settings(max_examples=60, deadline=None)
+@given(some_texts, st.lists(pieces, min_size=1, max_size=3).map(" ".join).filter(tokens))
+def test_words_in_a_row_are_found_where_title_or_text_has_them(
+    texts: dict[int, tuple[str, str, str]], phrase: str
+) -> None:
+    row = tokens(phrase)
+    made = {chunk: tally_of(*texts[chunk]) for chunk in sorted(texts)}
+    tallies = Tallies.of(list(made), list(map(len, made.values())), b"".join(made.values()))
+    expected = [chunk for chunk in made if any(row in runs(tokens(text), len(row)) for text in texts[chunk][:2])]
+    for sums in (Sums(), ArraySums()):
+        assert list(sums.in_a_row(tallies, row)) == expected
+
+
+def runs(listed: list[str], length: int) -> list[list[str]]:
+    return [listed[start : start + length] for start in range(len(listed) - length + 1)]
+
+
 def times(token: str, listed: dict[int, list[str]]) -> dict[int, int]:
     return {chunk: there.count(token) for chunk, there in listed.items() if token in there}
 

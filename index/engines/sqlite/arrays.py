@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from index.engines.sqlite.asked import EXACT_WEIGHT, Counts, Demands, Sought
 from index.engines.sqlite.counting import Wanted
-from index.engines.sqlite.counting_arrays import counted
+from index.engines.sqlite.counting_arrays import counted, in_a_row
 from index.engines.sqlite.numbers import Keys, Numbers, each_once, numbers_of, places_of, times_of, union_of
 from index.engines.sqlite.sums import Sums
 from index.store.scope import Scope, inside
@@ -25,6 +25,9 @@ class ArraySums(Sums):
 
     def in_tallies(self, tallies: Tallies, wanted: Wanted) -> Counts:
         return counted(tallies, wanted)
+
+    def in_a_row(self, tallies: Tallies, tokens: Sequence[str]) -> Keys:
+        return in_a_row(tallies, tokens)
 
     def frequency(self, sought: Sought, counts: Counts) -> Numbers:
         found = _largest([numbers_of(counts.keys[key]) for key in sought.keys])

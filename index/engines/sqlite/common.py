@@ -21,6 +21,7 @@ from index.store.driver import Connection
 from index.store.postings import MOST_MATCHES, quoted
 from index.store.scope import Scope
 from index.text.bm25 import Feature, saturation
+from index.text.tally import Tallies
 
 
 class Limits(Struct, frozen=True):
@@ -68,11 +69,11 @@ class CommonWords:
         self._known = known
 
     def features(
-        self, common: Sequence[Word], read: str, features: Sequence[Feature], task: Task
-    ) -> list[list[Feature]]:
-        """The features of words that are too common to be read, in the most promising chunks alone.
+        self, common: Sequence[Word], read: str, others: Sequence[Feature], task: Task
+    ) -> tuple[list[list[Feature]], Tallies]:
+        """The features of words that are too common to be read, in the most promising chunks alone, and these.
 
-        `read` is any of the other words, for FTS5.
+        `read` is any of the other words, for FTS5, and `others` are their features.
         """
         sought = [one for word in common for one in word.sought]
         rarity = {one: self._rarity.estimate(one, task.chunks) for one in sought}
@@ -82,7 +83,7 @@ class CommonWords:
             for word in sorted(common, key=lambda word: (-gains[word], word.expression))
         ]
         sums = self._sums
-        promising = sums.allowed(sums.ceilings(features, chunks=task.chunks), task.demands, self._scope)
+        promising = sums.allowed(sums.ceilings(others, chunks=task.chunks), task.demands, self._scope)
         refined = self._limits.refined
         if self._scope.is_narrow or sums.number(promising) > refined:  # all of fewer are looked at
             base = " AND ".join(f"({{title body}} : {quoted(phrase)})" for phrase in task.demands.phrases)
@@ -98,11 +99,13 @@ class CommonWords:
             typed=frozenset(one.token for one in sought if one.token is not None),
             keys=frozenset(key for one in sought for key in one.keys),
         )
-        counts = sums.in_tallies(self._known.tallies(chosen), wanted)
-        return [
+        tallies = self._known.tallies(chosen)
+        counts = sums.in_tallies(tallies, wanted)
+        features = [
             [Feature(sums.frequency(one, counts), estimated_chunks=rarity[one]) for one in word.sought]
             for word in common
         ]
+        return features, tallies
 
     def _chosen(self, order: Sequence[int], wanted: int) -> list[int]:
         """The first, and so most promising, of those that pass the reader's filters."""

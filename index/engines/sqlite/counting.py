@@ -1,6 +1,6 @@
 """How often tokens stand in a few chunks, by their tallies: where a list of all their postings would be far longer."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
@@ -32,3 +32,15 @@ def counted(tallies: Tallies, wanted: Wanted) -> Counts:
         return found
 
     return Counts(of(TITLE, typed, wanted.typed), of(TEXT, typed, wanted.typed), of(KEYS, keys, wanted.keys))
+
+
+def in_a_row(tallies: Tallies, tokens: Sequence[str]) -> list[int]:
+    """The chunks whose title or text has the tokens, one or more, one after the other."""
+    wanted = [number_of(token) for token in tokens]
+
+    def has(numbers: Sequence[int]) -> bool:
+        starts = (place for place, number in enumerate(numbers) if number == wanted[0])
+        return any(list(numbers[place : place + len(wanted)]) == wanted for place in starts)
+
+    columns = zip(tallies.chunks, tallies.column(TITLE), tallies.column(TEXT), strict=True)
+    return [chunk for chunk, title, text in columns if has(title) or has(text)]

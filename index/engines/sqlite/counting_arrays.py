@@ -1,14 +1,14 @@
 """How often tokens stand in chunks, in numpy: all numbers of all tallies are looked at at once."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy
 
 from index.engines.sqlite.asked import Counts
 from index.engines.sqlite.counting import Wanted, numbered
-from index.engines.sqlite.numbers import Numbers
-from index.text.tally import COLUMNS, KEYS, TEXT, TITLE, Tallies
+from index.engines.sqlite.numbers import Keys, Numbers
+from index.text.tally import COLUMNS, KEYS, TEXT, TITLE, Tallies, number_of
 
 _LIKELY_BITS: Final = numpy.uint32(0xFFF)
 
@@ -38,3 +38,17 @@ def counted(tallies: Tallies, wanted: Wanted) -> Counts:
         return found
 
     return Counts(of(TITLE, typed, wanted.typed), of(TEXT, typed, wanted.typed), of(KEYS, keys, wanted.keys))
+
+
+def in_a_row(tallies: Tallies, tokens: Sequence[str]) -> Keys:
+    """As `counting.in_a_row`."""
+    numbers = numpy.frombuffer(tallies.data, "<u4")
+    first, *others = map(number_of, tokens)
+    places = numpy.flatnonzero(numbers == first)
+    places = places[places + len(others) < len(numbers)]
+    for further, number in enumerate(others, start=1):
+        places = places[numbers[places + further] == number]
+    columns = numpy.searchsorted(tallies.bounds, places, side="right") - 1
+    ends = numpy.searchsorted(tallies.bounds, places + len(others), side="right") - 1
+    is_inside = (columns == ends) & numpy.isin(columns % COLUMNS, (TITLE, TEXT))
+    return numpy.unique(numpy.array(tallies.chunks, dtype=numpy.int64)[columns[is_inside] // COLUMNS])

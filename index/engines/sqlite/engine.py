@@ -95,6 +95,11 @@ class SqliteView:
         self._candidates |= read
         return ranking
 
+    async def newest(self, *, limit: int) -> list[ChunkId]:
+        from index.store.newest import newest
+
+        return await self._connection.run(lambda bare: newest(bare, self._scope, limit=limit))
+
     def _lexical(self, connection: Connection, query: Query, limit: int, statistics: Statistics) -> Read:
         words = self._words(connection, statistics)
         return words.ranked(query, limit=limit), words.known.candidates

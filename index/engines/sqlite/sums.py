@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from index.engines.sqlite.asked import Counts, Demands, Sought, frequency_of
-from index.engines.sqlite.counting import Wanted, counted
+from index.engines.sqlite.counting import Wanted, counted, in_a_row
 from index.store.scope import Scope
 from index.text import bm25
 from index.text.bm25 import Feature
@@ -33,6 +33,10 @@ class Sums:
     def in_tallies(self, tallies: Tallies, wanted: Wanted) -> Counts:
         """Of tokens that were not read, in a few chunks."""
         return counted(tallies, wanted)
+
+    def in_a_row(self, tallies: Tallies, tokens: Sequence[str]) -> Collection[int]:
+        """The chunks that have the tokens, one or more, one after the other in title or text."""
+        return in_a_row(tallies, tokens)
 
     def frequency(self, sought: Sought, counts: Counts) -> Mapping[int, float]:
         return frequency_of(sought, counts)

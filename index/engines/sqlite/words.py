@@ -4,11 +4,11 @@ Exact while the words of a question stand behind few enough postings. Beyond tha
 into the budget are read whole and bring the candidates; `common` looks at the others.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import nlargest
-from itertools import pairwise
 from typing import Final
 
+from index.engines.sqlite import pairs
 from index.engines.sqlite.asked import Counts, Demands, Sought, Task, Word, expression_of
 from index.engines.sqlite.common import LIMITS, CommonWords, Limits
 from index.engines.sqlite.known import Known
@@ -18,16 +18,12 @@ from index.engines.sqlite.sums import Sums, fastest
 from index.model import ChunkId, Query, Ranked
 from index.store import postings
 from index.store.driver import Connection
-from index.store.postings import ALL_MATCHES, MOST_MATCHES, in_text, quoted
+from index.store.postings import ALL_MATCHES, MOST_MATCHES, quoted
 from index.store.scope import Range, Scope
 from index.text.bm25 import PART_WEIGHT, Feature
 from index.text.fold import tokens, words
 from index.text.words import Keys
 
-PAIR_WEIGHT: Final = 0.7
-"""What two neighbouring words of the question count where they are neighbours too, beside 1 for a word."""
-PAIRED_POSTINGS: Final = 5_000
-"""A pair is looked for when its rarer word has at most so many: two common words say little and cost much."""
 MOST_CONTAINING: Final = 2_000
 MOST_RUNS: Final = 50
 """In a scope of more, postings are read as if it were not narrow: each is held against each run."""
@@ -80,10 +76,17 @@ class WordRanking:
         found = _Postings(self._connection, reach, self._sums)
         groups += [self._features(word, found, counted, chunks) for word in read]
         task = Task(demands, chunks, size / max(chunks, 1), limit + _SPARE)
+        looked_at = None
         if common:
             expression = expression_of([one for word in read if word.frequency for one in word.sought])
-            groups += self._common.features(common, expression, [one for group in groups for one in group], task)
-        features = [feature for group in groups for feature in group] + self._of_pairs(asked)
+            read_ones = [one for group in groups for one in group]
+            of_common, looked_at = self._common.features(common, expression, read_ones, task)
+            groups += of_common
+        features = [feature for group in groups for feature in group]
+        if looked_at is not None and self._scope.few and not is_small:
+            features += pairs.looked_at(looked_at, asked, self._sums, of=self._scope.few, chunks=chunks)
+        else:
+            features += pairs.everywhere(self._connection, asked, self._scope, self._sums)
         best = self._best(features, task, limit)
         covered = self._sums.coverage(groups, [key for key, _, _ in best], chunks=chunks)
         return [Ranked(chunk, rank, score, covered[key]) for rank, (key, chunk, score) in enumerate(best, start=1)]
@@ -107,20 +110,6 @@ class WordRanking:
         if not tokens(phrase):
             return frozenset()
         return postings.matching(self._connection, phrase, self._scope.visible, limit=limit)
-
-    def _of_pairs(self, asked: Sequence[Word]) -> list[Feature]:
-        """A feature for each two neighbours of the question that are neighbours in a chunk, as typed."""
-        return [
-            Feature(self._sums.present(self._side_by_side(f"{one.text} {other.text}")), PAIR_WEIGHT)
-            for one, other in pairwise(asked)
-            if 0 < min(one.frequency, other.frequency) <= PAIRED_POSTINGS
-        ]
-
-    def _side_by_side(self, phrase: str) -> Collection[int]:
-        if not tokens(phrase):
-            return ()
-        expression = in_text(phrase)
-        return self._sums.keys(postings.having(self._connection, expression, self._scope.visible, limit=MOST_MATCHES))
 
     def _word(self, text: str, sought: tuple[Sought, ...], budget: int) -> Word:
         """Counts no further than needed to know that a word is common."""
