@@ -137,7 +137,7 @@ def usage(prefix: str, fault: str = "") -> list[Piece]:
 def help_text(prefix: str) -> list[Piece]:
     return lines(
         f"{prefix} words: finds what was said and written, as far as this room may see it.",
-        f"Narrow it with: {_OPERATORS}",
+        f"Narrow it with: {_OPERATORS}. Such alone list what is newest.",
         f"{prefix} more, or the reaction ▶ on an answer: the next page. {prefix} about: what is kept of this room.",
     )
 

@@ -208,6 +208,11 @@ class Query(Struct, frozen=True):
     terms: tuple[Term, ...]
     filters: Filters = Filters()
 
+    @property
+    def is_listing(self) -> bool:
+        """Operators alone: what they leave is listed, newest first."""
+        return not self.terms
+
 
 class Audience(Struct, frozen=True):
     """Which sources an answer may draw on, decided before ranking. None as sources means all: a shell on the host."""

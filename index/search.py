@@ -7,6 +7,7 @@ candidates only what their order depends on is read, and whole chunks of those t
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 
 from index.engines.base import Engine, View
 from index.errors import EmbedderError
-from index.model import EVERYTHING, Answer, Audience, ChunkId, Filters, Hit, Query, Vector
+from index.model import EVERYTHING, Answer, Audience, ChunkId, Filters, Hit, Query, Snippet, Vector
 from index.ordering import Asked, Placed, SearchSettings, certain, ordered
 from index.store.reading import StoredChunk
 from index.text.found import Finder
@@ -76,6 +77,8 @@ class Searcher:
     ) -> Answer:
         """The best `limit` hits after the first `skip`. Raises `QueryError` for a text that cannot be asked."""
         queries = parse_many(texts, now_ms=time.time_ns() // 1_000_000 if now_ms is None else now_ms)
+        if queries[0].is_listing:
+            return await self._newest(queries[0], audience, limit=limit, skip=skip)
         notes = list(self._notes)
         vectors = [None] * len(queries) if mode is Mode.LEXICAL else await self._embed(queries, notes)
         *earlier, last = enumerate(zip(queries, vectors, strict=True), start=1)
@@ -104,6 +107,17 @@ class Searcher:
             notes=tuple(dict.fromkeys(notes)),
             more=max(0, len(order) - skip - len(page)),
         )
+
+    async def _newest(self, query: Query, audience: Audience, *, limit: int, skip: int) -> Answer:
+        """What operators alone leave; as far as is asked for, and further by as many places as a ranking has."""
+        most = skip + max(limit, self._settings.candidates)
+        async with self._engine.view(audience, query.filters) as view:
+            order = await view.newest(limit=most)
+            page = order[skip : skip + limit]
+            stored = await view.stored(page)
+        finder = Finder([query], self._keys)
+        hits = tuple(_listed(stored[chunk], query.filters, finder) for chunk in page if chunk in stored)
+        return Answer(hits, is_certain=bool(hits), notes=(), more=max(0, len(order) - skip - len(page)))
 
     async def stored(self, hits: Sequence[Hit]) -> dict[ChunkId, StoredChunk]:
         """The whole chunks behind hits, whose audience was decided when they were found; without those gone since."""
@@ -145,7 +159,34 @@ class Searcher:
 
 def _hit(placed: Placed, stored: StoredChunk, finder: Finder, *, is_weak: bool) -> Hit:
     chunk = stored.chunk
-    origins = tuple(replace(origin, ranking=origin.ranking.partition(" ")[0]) for origin in placed.fused.origins)
+    return replace(
+        _cited(stored, snippet(chunk.text, finder), best_message(chunk.messages, chunk.text, finder)),
+        score=placed.score,
+        origins=tuple(replace(origin, ranking=origin.ranking.partition(" ")[0]) for origin in placed.fused.origins),
+        boosts=placed.boosts,
+        is_weak=is_weak,
+        also_at=placed.also_at,
+    )
+
+
+def _listed(stored: StoredChunk, filters: Filters, finder: Finder) -> Hit:
+    """Of a window the newest message that the filters mean, as far as they tell one from another."""
+    text, messages = stored.chunk.text, stored.chunk.messages
+    if not messages:
+        return _cited(stored, snippet(text, finder), None)
+    before_ms = math.inf if filters.before_ms is None else filters.before_ms
+    meant = [
+        place
+        for place, message in enumerate(messages)
+        if (not filters.senders or message.sender in filters.senders) and message.sent_ms < before_ms
+    ]
+    best = meant[-1] if meant else len(messages) - 1
+    span = messages[best].span
+    return _cited(stored, snippet(text[span.start : span.end], finder), best)
+
+
+def _cited(stored: StoredChunk, piece: Snippet, best: int | None) -> Hit:
+    chunk = stored.chunk
     return Hit(
         chunk=chunk.id,
         document=stored.document,
@@ -153,11 +194,11 @@ def _hit(placed: Placed, stored: StoredChunk, finder: Finder, *, is_weak: bool) 
         corpus=stored.corpus,
         kind=stored.kind,
         title=stored.title,
-        score=placed.score,
-        origins=origins,
-        boosts=placed.boosts,
-        is_weak=is_weak,
-        snippet=snippet(chunk.text, finder),
+        score=0.0,
+        origins=(),
+        boosts=(),
+        is_weak=False,
+        snippet=piece,
         path=stored.path,
         room=stored.room,
         heading=chunk.heading,
@@ -165,11 +206,10 @@ def _hit(placed: Placed, stored: StoredChunk, finder: Finder, *, is_weak: bool) 
         paragraph=chunk.paragraph,
         lines=chunk.lines,
         messages=chunk.messages,
-        best_message=best_message(chunk.messages, chunk.text, finder),
+        best_message=best,
         first_ms=stored.first_ms,
         last_ms=stored.last_ms,
         revision=stored.revision,
         payload=stored.payload,
-        also_at=placed.also_at,
         text=chunk.text,
     )

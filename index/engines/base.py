@@ -35,6 +35,12 @@ class View(Protocol):
         The phrases that the query demands and the words that it excludes hold here too.
         """
 
+    async def newest(self, *, limit: int) -> list[ChunkId]:
+        """One chunk of each document, the first that is left of it, of the document that changed last first.
+
+        Those of which no time is known come last.
+        """
+
     async def candidates(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, Candidate]:
         """What the order of those of the chunks that are there depends on; hundreds are asked for at once."""
 

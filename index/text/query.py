@@ -3,9 +3,9 @@
     "lost update" postgres -mysql from:@alice:example.org after:7d
 
 Only these operators are special; anything else that looks like one (`std::vector`, `http://x`, `foo:bar`) is a word,
-and so are `--flag`, `-f` and `-5`. In prose, such as a message that was pasted, quotation marks and minus signs are
-punctuation: of 170 questions asked in public rooms 25 quote something, and hardly an answer repeats it. Pure: the clock
-comes in.
+and so are `--flag`, `-f` and `-5`. Operators alone ask for what they leave, newest first. In prose, such as a message
+that was pasted, quotation marks and minus signs are punctuation: of 170 questions asked in public rooms 25 quote
+something, and hardly an answer repeats it. Pure: the clock comes in.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import Final
 from msgspec import Struct
 
 from index.errors import QueryError
-from index.model import Query, Term
+from index.model import Filters, Query, Term
 from index.text.filters import OPERATORS, FilterBuilder
 from index.text.fold import fold, has_word
 
@@ -40,23 +40,30 @@ _CLEAN: Final[dict[int, str | None]] = {
 """Controls separate, what is invisible is dropped, half a letter is shown as one that could not be read."""
 _HELP: Final = (
     'holds no word to look for (write words, "a phrase", -without; narrow with from: in: repo: kind: section: tag:'
-    " area: confidence: before: after: has:link corpus:)"
+    " area: confidence: before: after: has:link corpus:, which alone list what is newest)"
 )
 
 
 def parse_many(texts: Sequence[str], *, now_ms: int) -> tuple[Query, ...]:
-    """One to eight texts, in order; one that means the same as an earlier one is left out."""
+    """One to eight texts, in order; one that means the same as an earlier one is left out.
+
+    One of operators alone has no part in a fusion: it stands by itself.
+    """
     if not texts:
         raise QueryError("texts: there is none (give one to eight)")
     if len(texts) > MOST_TEXTS:
         raise QueryError(f"texts: there are {len(texts)} of them (give at most {MOST_TEXTS})")
     names = ["text"] if len(texts) == 1 else [f"text {number}" for number in range(1, len(texts) + 1)]
     read = [parse(text, now_ms=now_ms, field=name) for text, name in zip(texts, names, strict=True)]
-    return tuple(dict.fromkeys(read))
+    queries = tuple(dict.fromkeys(read))
+    for name, query in zip(names, read, strict=True):
+        if query.is_listing and len(queries) > 1:
+            raise QueryError(f"{name}: holds operators alone (ask for it by itself, or give it a word to look for)")
+    return queries
 
 
 def parse(text: str, *, now_ms: int, field: str = "text") -> Query:
-    """Raises `QueryError`, which calls the text `field`, for one too long, without a word, or with a bad operator."""
+    """Raises `QueryError`, which calls the text `field`: too long, nothing to look for, a bad operator."""
     size_bytes = len(text.encode("utf-8", "surrogatepass"))
     if size_bytes > MOST_BYTES:
         raise QueryError(f"{field}: is {size_bytes} bytes long (at most {MOST_BYTES} bytes; shorten it)")
@@ -69,9 +76,10 @@ def parse(text: str, *, now_ms: int, field: str = "text") -> Query:
             terms[Term(piece.text, is_phrase=piece.is_phrase, is_excluded=piece.is_excluded)] = None
     kept = _within_limit(list(terms))
     words = " ".join(term.text for term in terms if not term.is_excluded)
-    if not words:
+    narrowed = filters.built()
+    if not words and (terms or narrowed == Filters()):
         raise QueryError(f"{field}: {_HELP}")
-    return Query(text=words, terms=kept, filters=filters.built())
+    return Query(text=words, terms=kept, filters=narrowed)
 
 
 class _Piece(Struct, frozen=True):

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from index.ask import Evidence, evidence, prompt, worth_asking
 from index.citations import Judged, Marker
-from index.errors import ConfigError, SourcesError
+from index.errors import ConfigError, QueryError, SourcesError
 from index.model import Answer, ChunkId, Corpus, Hit
 from index.store.reading import StoredChunk
 from index.text.query import parse
@@ -118,7 +118,10 @@ async def find(
     `fresh` gives a passage of chat as the homeserver has it now: what was withdrawn since the last refresh must not be
     sent anywhere. A passage that cannot be had afresh is left out, and a note says so.
     """
-    words = redact(parse(question, now_ms=now_ms, field="question").text)
+    asked = parse(question, now_ms=now_ms, field="question")
+    if asked.is_listing:
+        raise QueryError("question: holds operators alone (`sources search` lists what they leave; ask with words)")
+    words = redact(asked.text)
     found = await searcher.search([question], limit=limit or settings.passages, now_ms=now_ms)
     hits = worth_asking(found)
     texts: dict[ChunkId, str] = {}

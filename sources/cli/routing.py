@@ -19,7 +19,9 @@ def routes_text(texts: Sequence[str], table: Sequence[Route], style: Style = PLA
     for number, words, rows in _matched(texts, table):
         about = f"text {number} ({one_line(words)[:60]})"
         lines += [f"{about}: {row.name}: lifts {_lifted(row)} ×{row.factor:g}" for row in rows]
-        if not rows:
+        if not words:
+            lines.append(f"text {number}: operators alone, so what is newest stands first")
+        elif not rows:
             lines.append(f"{about}: has the shape of no row, so nothing is lifted")
     names = ", ".join(row.name for row in table)
     lines.append(f"the table has {names}; [[search.route]] changes a row or adds one")

@@ -49,6 +49,8 @@ def command(
       confidence:high       has:link     corpus:chat
       before:2026-11-01     after:7d
 
+    Operators alone list what they leave, the newest first; files of repositories, whose times are not kept, come last.
+
     Exit code 1 says that nothing was found. A note tells when not everything was read yet.
     """
     texts = texts_of(words)

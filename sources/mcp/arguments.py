@@ -26,7 +26,8 @@ class Search(Arguments, frozen=True):
             max_length=8,
             description="One to eight texts that say the same in other words; their rankings are fused. Operators: "
             '"exact phrase", -word, from:@user:server, in:#room:server, repo:name, kind:readme, section:NAME, '
-            "tag:name, area:name, before:2026-11-01, after:7d, has:link, corpus:chat|forge|notes.",
+            "tag:name, area:name, before:2026-11-01, after:7d, has:link, corpus:chat|forge|notes. Operators alone, "
+            "as the only text, list the newest that they leave.",
         ),
     ]
     limit: Annotated[int, Meta(ge=1, le=50, description="Hits to give.")] = 10

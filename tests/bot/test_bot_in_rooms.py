@@ -99,6 +99,31 @@ async def test_a_word_that_was_edited_away_leads_nowhere(town: Town, alice: Pers
         assert "never mind" in (await town.ask(alice, room, "!search never mind"))["body"]
 
 
+async def test_operators_alone_list_the_newest_that_the_room_may_see(town: Town, alice: Person) -> None:
+    bob = await town.people.register("bob")
+    room, hidden = await town.room(alice), await town.room(bob, "of another room", name="Hidden")
+    await bob.join(room)
+    for number in range(3):
+        await bob.thread(room, await alice.say(room, "well"), f"bob says {number}")
+    root = await alice.say(room, "and")
+    changing = await bob.thread(room, root, "teh last")
+    await alice.thread(room, root, "alice ends it")
+    await town.refresh()
+    await bob.edit(room, changing, "the last")
+    town.permit({room: ["here"], hidden: ["here"]})
+    town.set_bot(hits=2)
+    async with town.bot_running():
+        first = (await town.ask(alice, room, f"!search from:{bob.user}"))["body"]
+        assert first.index("the last") < first.index("bob says 2") and "2 more" in first
+        assert "alice ends it" not in first.split("\n")[1]
+        second = (await town.ask(alice, room, "!search more"))["body"]
+        assert second.index("bob says 1") < second.index("bob says 0")
+        assert (await town.ask(alice, room, "!search more"))["body"] == "There is nothing more."
+        assert (await town.ask(alice, room, f"!search in:{hidden}"))["body"] == "Nothing found."
+        assert "of another room" in (await town.ask(bob, hidden, "!search corpus:chat"))["body"]
+        assert "what to look for" in (await town.ask(alice, room, f"!search from:{bob.user} -bob"))["body"]
+
+
 async def test_pages_go_on_where_the_last_one_ended(town: Town, alice: Person) -> None:
     needle = word()
     room = await town.room(alice)

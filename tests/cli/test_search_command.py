@@ -105,6 +105,27 @@ def test_an_explanation_shows_which_rows_of_the_routing_table_applied(indexed: C
     assert told["routes"] == [{"text": 1, "rule": "definition", "sections": [], "kinds": ["header"], "factor": 3.0}]
 
 
+def test_operators_alone_list_what_is_newest(indexed: Community) -> None:
+    told = json.loads(indexed.sources("search", "--json", "tag:security").stdout)
+    assert [(hit["path"], hit["weak"], hit["origins"]) for hit in told["hits"]] == [("ops/keys.md", False, [])]
+    older, newer = [indexed.folder / "wiki" / "guides" / name for name in ("aaa.md", "start.md")]
+    older.write_text("# Aaa\n\nWritten long ago.\n")
+    os.utime(older, (1_600_000_000, 1_600_000_000))
+    asyncio.run(run_refresh(load(indexed.config_file), Credentials(None)))
+    told = json.loads(indexed.sources("search", "--json", "corpus:notes corpus:forge", "-n3").stdout)
+    assert [hit["path"] for hit in told["hits"]] == ["guides/start.md", "guides/aaa.md", "bin/send"]
+    assert told["more"] == 1 and told["certain"]
+    shown = indexed.sources("search", "--explain", "after:1h corpus:notes")
+    assert shown.stdout.startswith(f"1. wiki guides/{newer.name}") and "guides/aaa.md" not in shown.stdout
+    assert "operators alone, so what is newest stands first" in shown.stdout
+    nothing = indexed.sources("search", "tag:nobody")
+    assert (nothing.return_value, nothing.stdout) == (1, "Nothing found.\n")
+    with pytest.raises(QueryError, match="text 2: holds operators alone"):
+        indexed.sources("search", "signing key", "tag:security", "repo:handbook tag:security")
+    with pytest.raises(QueryError, match="question: holds operators alone"):
+        indexed.sources("ask", "--sources-only", "tag:security")
+
+
 def test_a_question_that_cannot_be_asked_is_refused_with_the_field(indexed: Community) -> None:
     with pytest.raises(QueryError):
         indexed.sources("search", "x" * 1001)

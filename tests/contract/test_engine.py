@@ -114,6 +114,48 @@ async def test_a_phrase_must_stand_there_and_an_excluded_word_must_not(bench: Be
     assert await found(bench, without) == ["new disk today"]
 
 
+async def listed(bench: Bench, audience: Audience = EVERYTHING, limit: int = 20, **wanted: object) -> list[str]:
+    filters = Filters(**wanted)  # type: ignore[arg-type]
+    async with bench.view(audience, filters) as view:
+        order = await view.newest(limit=limit)
+        stored = await view.stored(order)
+    return [stored[chunk].chunk.text for chunk in order]
+
+
+async def test_what_is_newest_is_listed_one_chunk_a_document_and_what_has_no_time_at_the_end(bench: Bench) -> None:
+    many = [f"part {number}" for number in range(60)]
+    await bench.put(
+        page("a", "old a", last_ms=10, kind=Kind.NOTE, payload={"tags": ("backup",)}),
+        page("b", *many, last_ms=30, payload={"tags": ("backup",)}),
+        page("c", "undated c"),
+        page("d", "undated d", payload={"tags": ("backup",)}),
+        page("e", "middle e", "more", last_ms=20, source=OPS),
+        page("f", "same f", last_ms=20),
+    )
+    assert await listed(bench) == ["part 0", "same f", "middle e", "old a", "undated c", "undated d"]
+    assert await listed(bench, limit=2) == ["part 0", "same f"]
+    assert await listed(bench, limit=4) == ["part 0", "same f", "middle e", "old a"]
+    assert await listed(bench, tags=frozenset({"backup"})) == ["part 0", "old a", "undated d"]
+    assert await listed(bench, kinds=frozenset({Kind.NOTE})) == ["old a"]
+    assert await listed(bench, after_ms=20, before_ms=99) == []  # nothing has a first time here
+    assert await listed(bench, after_ms=20) == ["part 0", "same f", "middle e"]
+    assert await listed(bench, Audience(frozenset({OPS}))) == ["middle e"]
+    assert await listed(bench, Audience(frozenset())) == []
+    assert await listed(bench, Audience(frozenset({OPS})), repos=frozenset({"docs"})) == []
+    await bench.hide(DOCS)
+    assert await listed(bench) == ["middle e"]
+
+
+async def test_of_what_is_listed_the_first_chunk_stands_that_passes(bench: Bench) -> None:
+    identity = DocumentId(f"{DOCS} script")
+    parts = [("PURPOSE", "why it is"), ("CONFIGURATION", "which variables"), ("CONFIGURATION", "and more")]
+    chunks = tuple(
+        Chunk(chunk_id(identity, str(number)), number, text, section=name) for number, (name, text) in enumerate(parts)
+    )
+    await bench.put(replace(page("script", "x", last_ms=1), chunks=chunks))
+    assert await listed(bench, sections=frozenset({"CONFIGURATION"})) == ["which variables"]
+
+
 @pytest.mark.parametrize("text", ['"', "NOT", "a:b", "*", "^x", "NEAR(", "(", "-", "C++", "don't", "50%", "\0", "—"])
 async def test_no_text_is_syntax(bench: Bench, text: str) -> None:
     await bench.put(page("a", "plain words"))

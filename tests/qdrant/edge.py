@@ -205,9 +205,16 @@ def _scroll(collection: Collection, body: Body) -> Body:
             filter=_filter(body.get("filter")),
             with_payload=body.get("with_payload", True),
             with_vector=body.get("with_vector", False),
+            order_by=_order(body.get("order_by")),
         )
     )
     return {"points": [_record(one) for one in found], "next_page_offset": place}
+
+
+def _order(body: Body | None) -> edge.OrderBy | None:
+    if body is None:
+        return None
+    return edge.OrderBy(body["key"], edge.Direction.Desc if body.get("direction") == "desc" else edge.Direction.Asc)
 
 
 def _record(one: edge.Record) -> Body:
@@ -285,6 +292,8 @@ _MATCHES: dict[str, Callable[[Any], Any]] = {
 def _condition(body: Body) -> Any:
     if "has_id" in body:
         return edge.HasIdCondition(set(body["has_id"]))
+    if "is_empty" in body:
+        return edge.IsEmptyCondition(body["is_empty"]["key"])
     if "key" not in body:
         return _filter(body)
     given = _given(body)

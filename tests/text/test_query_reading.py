@@ -146,9 +146,20 @@ def test_a_known_operator_with_a_bad_value_is_refused_with_place_problem_and_rem
     assert said in message
 
 
-@pytest.mark.parametrize("text", ["", "  ", "*", "?!", '""', "-foo", "()", "kind:doc", "\x00", "🙂", "-", "--", '-"'])
+@pytest.mark.parametrize(
+    "text", ["", "  ", "*", "?!", '""', "-foo", "()", "kind:doc -foo", "\x00", "🙂", "-", "--", '-"']
+)
 def test_a_text_without_a_word_gets_a_short_help_line(text: str) -> None:
     assert "holds no word to look for (write words" in fault(text)
+
+
+def test_operators_alone_are_a_question_by_themselves() -> None:
+    query = read("tag:Backup kind:doc")
+    assert (query.text, query.terms, query.is_listing) == ("", (), True)
+    assert query.filters.tags == {"backup"} and not read("tag:backup disk").is_listing
+    assert parse_many(["tag:a", "tag:a"], now_ms=0) == (read("tag:a"),)
+    with pytest.raises(QueryError, match="text 2: holds operators alone"):
+        parse_many(["disk", "tag:a"], now_ms=0)
 
 
 def test_a_text_that_is_too_long_is_refused_by_its_bytes() -> None:
@@ -197,8 +208,8 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
     except QueryError as error:
         assert "\n" not in str(error) and len(str(error)) < 400
         return
-    assert query.text.strip()
-    assert 0 < len(query.terms) <= MOST_TERMS
+    assert query.text.strip() or query.filters != Filters()
+    assert query.is_listing or 0 < len(query.terms) <= MOST_TERMS
     for term in query.terms:
         assert has_word(term.text)
         assert unicodedata.is_normalized("NFC", term.text)

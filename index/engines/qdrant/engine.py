@@ -38,6 +38,9 @@ LOOKED_AT_NEAR: Final = 256
 """Chunks that the graph of vectors is looked through for at least. Of the ten nearest 87 in a hundred were found with
 the server's own 64, 97 with 128, 99 with 256 and with 512 (20,000 x 1,024, docs/qdrant.md)."""
 LEAST_INSIDE: Final = 3
+MOST_LISTED: Final = 4_096
+"""Chunks that are looked at for a list of the newest documents."""
+_NEWEST_FIRST: Final = models.Direction.DESC
 AT_ONCE: Final = 8
 """Requests side by side."""
 
@@ -195,6 +198,37 @@ class QdrantView:
         best = sorted(near, key=_by_score)[:limit]
         return [Ranked(ChunkId(identity), rank, score) for rank, (score, identity) in enumerate(best, start=1)]
 
+    async def newest(self, *, limit: int) -> list[ChunkId]:
+        if self._is_empty or limit < 1:
+            return []
+        asked, dated = limit + SPARE, list[models.Record]()
+        while True:
+            dated = await self._scrolled(self._scope, asked, models.OrderBy(key="last_ms", direction=_NEWEST_FIRST))
+            is_all = len(dated) < asked
+            order = first_of_each(dated if is_all else whole_times(dated))
+            if is_all or len(order) >= limit or asked >= MOST_LISTED:
+                break
+            asked = min(4 * asked, MOST_LISTED)  # documents of many chunks stand in front
+        if is_all and len(order) < limit:
+            undated = filters.narrowed(self._scope, [filters.without("last_ms")])
+            order += first_of_each(await self._scrolled(undated, MOST_LISTED))
+        return order[:limit]
+
+    async def _scrolled(
+        self, scope: models.Filter, limit: int, order: models.OrderBy | None = None
+    ) -> list[models.Record]:
+        found, _ = await self._cluster.read(
+            lambda client: client.scroll(
+                self._collection,
+                scroll_filter=scope,
+                limit=limit,
+                order_by=order,
+                with_payload=["document", "ordinal", "last_ms"],
+                consistency=self._consistency,
+            )
+        )
+        return found
+
     async def _query(
         self,
         query: models.SparseVector | list[list[int]],
@@ -282,6 +316,24 @@ def levelled(scored: Iterable[tuple[float, int]]) -> list[tuple[float, int]]:
             level = score
         found.append((level, identity))
     return [(float(f"{level:.4g}"), identity) for level, identity in sorted(found, key=_by_score)]
+
+
+def whole_times(found: Sequence[models.Record]) -> list[models.Record]:
+    """Without those of the last time, of which more may follow; all of them where there is no other."""
+    last = (found[-1].payload or {}).get("last_ms")
+    return [one for one in found if (one.payload or {}).get("last_ms") != last] or list(found)
+
+
+def first_of_each(found: Iterable[models.Record]) -> list[ChunkId]:
+    """The first chunk of each document, newest document first; those of one time, or none, by document."""
+    best: dict[str, tuple[int, int, int]] = {}  # time, place in the document, chunk
+    for one in found:
+        payload = one.payload or {}
+        name = str(payload.get("document"))
+        place = (int(payload.get("last_ms") or 0), int(payload.get("ordinal") or 0), int(one.id))
+        if name not in best or place[1] < best[name][1]:
+            best[name] = place
+    return [ChunkId(best[name][2]) for name in sorted(best, key=lambda name: (-best[name][0], name))]
 
 
 def _by_score(scored: tuple[float, int]) -> tuple[float, int]:

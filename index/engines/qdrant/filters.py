@@ -86,6 +86,11 @@ def pending() -> Condition:
     return models.FieldCondition(key="pending", range=models.Range(gt=0))
 
 
+def without(name: str) -> Condition:
+    """Chunks that have no such field, or null in it."""
+    return models.IsEmptyCondition(is_empty=models.PayloadField(key=name))
+
+
 def of_sources(keys: Iterable[int]) -> models.Filter:
     match = models.MatchAny(any=sorted(keys))
     return models.Filter(must=[models.FieldCondition(key="source_key", match=match)])
