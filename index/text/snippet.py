@@ -100,13 +100,15 @@ def _densest(found: Sequence[Found], weights: Sequence[float], width: int) -> tu
 
 
 def _between_words(line: str, start: int, end: int, first: int, last: int) -> tuple[int, int]:
-    """Move both cuts inwards to a blank, not into the found words; where there is none, to a border of clusters."""
+    """Move both cuts inwards to a blank, not into the found words; where there is none, as in code, to a word's border,
+    and where nothing of that kind is near, to a border of clusters.
+    """
     if start > 0:
         blank = line.find(" ", start - 1, min(start + _BORDER_SEARCH, max(first, start)))
-        start = blank + 1 if blank >= 0 else start
+        start = blank + 1 if blank >= 0 else _word_start(line, start, first)
     if end < len(line):
         blank = line.rfind(" ", max(end - _BORDER_SEARCH, last), end + 1)
-        end = blank if blank > start else end
+        end = blank if blank > start else _word_end(line, end, max(last, start))
     start, end = _cluster_start(line, start), _cluster_start(line, end)
     for marker in _MARKER.finditer(line, max(0, start - 100), min(len(line), end + 100)):
         if marker.start() < start < marker.end():
@@ -114,6 +116,26 @@ def _between_words(line: str, start: int, end: int, first: int, last: int) -> tu
         if marker.start() < end < marker.end():
             end = marker.end()
     return start, end
+
+
+def _word_start(line: str, place: int, last: int) -> int:
+    """The nearest one up to `last`, else the one of the word that `place` is in."""
+    behind = range(place, min(last, place + _BORDER_SEARCH) + 1)
+    before = range(place - 1, max(-1, place - _BORDER_SEARCH), -1)
+    return next((at for at in (*behind, *before) if _is_of_word(line, at) and not _is_of_word(line, at - 1)), place)
+
+
+def _word_end(line: str, place: int, first: int) -> int:
+    """The nearest one down to `first`; where there is none the word is cut."""
+    before = range(place, max(first, place - _BORDER_SEARCH) - 1, -1)
+    return next((at for at in before if _is_of_word(line, at - 1) and not _is_of_word(line, at)), place)
+
+
+def _is_of_word(line: str, place: int) -> bool:
+    if not 0 <= place < len(line):
+        return False
+    letter = line[place]
+    return letter.isalnum() or letter == "_" or unicodedata.category(letter)[0] == "M"
 
 
 def _cluster_start(line: str, place: int) -> int:

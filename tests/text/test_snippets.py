@@ -1,5 +1,6 @@
 """A snippet shows where the words of a question stand, is safe to print, and is cut where a reader would cut."""
 
+import re
 import unicodedata
 from itertools import product
 
@@ -122,6 +123,25 @@ def messages(*texts: str) -> tuple[tuple[Message, ...], str]:
         made.append(Message(EventId(f"${number}"), UserId("@a:b"), number, span))
         whole += text + "\n"
     return tuple(made), whole
+
+
+CODE = "configure(settings.load_from_file(path_of(home)),retries=12,on_failure=notify_operators);"
+
+
+@pytest.mark.parametrize(("width", "shift"), [(width, width % 12) for width in range(30, 120, 7)])
+def test_code_without_blanks_is_cut_between_its_words(width: int, shift: int) -> None:
+    text = "x" * shift + CODE * 5 + "needle(first_argument);" + CODE * 5
+    found = snippet(text, finder("needle"), width=width)
+    assert marked(found) == ["needle"] and found.cut_left and found.cut_right
+    place = text.index(found.text)
+    is_word = re.compile(r"\w").match
+    assert is_word(text[place]) and not is_word(text[place - 1])
+    assert not (is_word(text[place + len(found.text) - 1]) and is_word(text[place + len(found.text)]))
+
+
+def test_a_part_that_was_found_is_shown_with_the_word_that_it_is_in() -> None:
+    text = "a" * 30 + "(" * 300 + "Heimnetzwerk" + ")" * 300
+    assert snippet(text, finder("netzwerk"), width=60).text.lstrip("(").startswith("Heimnetzwerk")
 
 
 def test_the_best_message_holds_most_of_what_was_asked() -> None:
