@@ -4,7 +4,7 @@ Facts are gathered by the program, which knows where to look; what is too old is
 `error` means that a reader is told something wrong or nothing; a `warning` that this is going to happen.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
@@ -14,6 +14,8 @@ from index.model import Corpus, RoomId, SourceId, corpus_of
 
 DAY_MS: Final = 86_400_000
 _HOUR_MS: Final = 3_600_000
+AHEAD_MS: Final = 5 * 60_000
+"""By so much two clocks may differ; a time further ahead was taken from one that was wrong."""
 
 
 class Severity(StrEnum):
@@ -26,6 +28,7 @@ class Check(StrEnum):
 
     CONTRACT_DRIFT = "contract_drift"  # the index was built with something else than what is configured
     REFRESH_OVERDUE = "refresh_overdue"
+    CLOCK = "clock"  # a refresh is dated in the future, so that it never seems to be overdue
     INDEX_DRIFT = "index_drift"  # a source changed, vanished, or was never indexed
     STALE = "stale"
     DUE_SOON = "due_soon"
@@ -90,7 +93,10 @@ class Upgrade:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """`contract` are differences between the index and the configuration; `mending` those that a refresh mends."""
+    """`contract` are differences between the index and the configuration; `mending` those that a refresh mends.
+
+    `gathered_ms` is when the facts were gathered: they may be judged as on another day.
+    """
 
     pages: Sequence[Page] = ()
     upkeep: Sequence[Upkeep] = ()
@@ -102,6 +108,7 @@ class Facts:
     upgrades: Sequence[Upgrade] = ()
     pending: int = 0
     pending_since_ms: int | None = None
+    gathered_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +135,7 @@ def findings(facts: Facts, limits: Limits, *, now_ms: int) -> tuple[Finding, ...
     found = [
         *_contract(facts),
         *_overdue(facts.upkeep, limits, now_ms),
+        *_ahead(facts.upkeep, max(now_ms, facts.gathered_ms)),
         *_drift(facts.looks),
         *_pages(facts.pages, limits, day_of(now_ms)),
         *_pending(facts, limits, now_ms),
@@ -154,12 +162,9 @@ def _contract(facts: Facts) -> Iterator[Finding]:
 
 
 def _overdue(upkeep: Sequence[Upkeep], limits: Limits, now_ms: int) -> Iterator[Finding]:
-    """One finding for each source, but only one for all rooms, and for all repositories of a forge."""
-    groups: dict[str, list[Upkeep]] = {}
-    for one in upkeep:
-        if one.succeeded_ms is not None and now_ms - one.succeeded_ms > limits.refresh_overdue_ms:
-            groups.setdefault(_group(one.source), []).append(one)
-    for group, members in groups.items():
+    limit_ms = limits.refresh_overdue_ms
+    late = [one for one in upkeep if one.succeeded_ms is not None and now_ms - one.succeeded_ms > limit_ms]
+    for group, members in _grouped(late).items():
         oldest = min(members, key=lambda one: one.succeeded_ms or 0)
         detail = f"up to date {_length(now_ms - (oldest.succeeded_ms or 0))} ago"
         if len(members) > 1:
@@ -170,6 +175,36 @@ def _overdue(upkeep: Sequence[Upkeep], limits: Limits, now_ms: int) -> Iterator[
         yield Finding(
             Check.REFRESH_OVERDUE, Severity.ERROR, group if len(members) > 1 else oldest.source, detail, remedy
         )
+
+
+def _ahead(upkeep: Sequence[Upkeep], now_ms: int) -> Iterator[Finding]:
+    ahead = [one for one in upkeep if (one.succeeded_ms or 0) - now_ms > AHEAD_MS]
+    for group, members in _grouped(ahead).items():
+        last = max(members, key=lambda one: one.succeeded_ms or 0)
+        detail = f"its refresh is dated {moment(last.succeeded_ms or 0)}, which is still to come: it cannot grow old"
+        if len(members) > 1:
+            detail = f"{len(members)} sources, the furthest: {detail}"
+        yield Finding(Check.CLOCK, Severity.ERROR, group if len(members) > 1 else last.source, detail, CLOCK_REMEDY)
+
+
+UPGRADE_REMEDY: Final = "have the reader join it (`sources roster`), or add it to chat.exclude"
+CLOCK_REMEDY: Final = "set the clock of this machine, then run `sources refresh`, which dates it anew"
+
+
+def moment(time_ms: int) -> str:
+    """To the minute, in UTC; a clock may have said anything."""
+    try:
+        return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
+    except (ValueError, OverflowError, OSError):
+        return "beyond all calendars"
+
+
+def _grouped(upkeep: Iterable[Upkeep]) -> dict[str, list[Upkeep]]:
+    """One group for each source, but only one for all rooms, and for all repositories of a forge."""
+    groups: dict[str, list[Upkeep]] = {}
+    for one in upkeep:
+        groups.setdefault(_group(one.source), []).append(one)
+    return groups
 
 
 def _group(source: SourceId) -> str:
@@ -251,8 +286,7 @@ def _gaps(gaps: Sequence[Gap], now_ms: int) -> Iterator[Finding]:
 def _upgrades(upgrades: Sequence[Upgrade]) -> Iterator[Finding]:
     for one in upgrades:
         detail = f"was upgraded to {one.heir}, where the reader is not: what is said there is missing"
-        remedy = "have the reader join it (`sources roster`), or add it to chat.exclude"
-        yield Finding(Check.ROOM_UPGRADED, Severity.WARNING, one.room, detail, remedy)
+        yield Finding(Check.ROOM_UPGRADED, Severity.WARNING, one.room, detail, UPGRADE_REMEDY)
 
 
 def _uncovered(folders: Sequence[str]) -> Iterator[Finding]:

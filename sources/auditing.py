@@ -6,11 +6,12 @@ are compared. Rooms and the repositories of a forge are not asked one by one.
 
 import asyncio
 import json
+import time
 from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
 
-from index.audit import Drift, Facts, Gap, Limits, Look, Page, Upgrade, Upkeep
+from index.audit import Drift, Facts, Gap, Limits, Look, Page, Upkeep
 from index.embed.base import EmbedderIdentity
 from index.errors import EmbedderError, SourcesError
 from index.model import NO_EMBEDDER, SourceId
@@ -18,7 +19,6 @@ from index.store import file_states, forges, rooms, vectors
 from index.store.reading import entries
 from index.store.store import Source, Store, open_store
 from index.wording import counted
-from ingest.chat.room import heir_of
 from ingest.forge.coverage import coverage
 from ingest.forge.faults import Fault, GitError
 from ingest.forge.git import Git
@@ -31,7 +31,7 @@ from sources.config.model import Audit, Config
 from sources.config.settings import clones_folder, embed_settings, notes_settings, repo_login, repo_settings
 from sources.config.source_tables import Notes, Repo
 from sources.credentials import Credentials
-from sources.status import absent_rooms, configured
+from sources.status import absent_rooms, configured, upgraded
 
 
 def limits(settings: Audit) -> Limits:
@@ -65,9 +65,10 @@ async def gather(config: Config, credentials: Credentials) -> Facts:
             mending=mending,
             uncovered=uncovered,
             gaps=await _gaps(store),
-            upgrades=await _upgrades(config, store),
+            upgrades=upgraded(config, await rooms.rooms(store.connection)),
             pending=await vectors.pending_count(store.connection) if is_embedding else 0,
             pending_since_ms=await pending_since_ms(store),
+            gathered_ms=time.time_ns() // 1_000_000,
         )
 
 
@@ -83,16 +84,6 @@ async def _pages(store: Store) -> list[Page]:
 async def _gaps(store: Store) -> list[Gap]:
     names = {room.id: room.label for room in await rooms.rooms(store.connection)}
     return [Gap(names.get(gap.room, gap.room), gap.opened_ms) for gap in await rooms.gaps(store.connection)]
-
-
-async def _upgrades(config: Config, store: Store) -> list[Upgrade]:
-    """Of rooms that are read. A heir that the host excluded is not missed."""
-    if config.chat is None:
-        return []
-    known = await rooms.rooms(store.connection)
-    settled = {room.id for room in known if room.is_joined} | set(config.chat.exclude)
-    heirs = ((room.label, heir_of(room)) for room in known if room.is_joined and room.is_admitted)
-    return [Upgrade(label, heir) for label, heir in heirs if heir is not None and heir not in settled]
 
 
 async def _contract(config: Config, credentials: Credentials, store: Store) -> tuple[list[str], list[str]]:

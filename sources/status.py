@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from index.audit import Upgrade
 from index.errors import StoreError
 from index.model import NO_EMBEDDER, Corpus, Fingerprint, RoomId, SourceId, corpus_of
 from index.store import codes, erase, outgoing, purges, vectors
@@ -58,6 +59,7 @@ class Status(Struct, frozen=True):
     pending: int
     unread: tuple[Unread, ...] = ()
     rooms: Mapping[str, int] = field(default_factory=dict)
+    upgrades: tuple[Upgrade, ...] = ()  # of rooms that are read, to rooms that the reader is not in
     gaps: int = 0  # timelines of rooms that are still to be filled
     unknown_stretches: int = 0  # of rooms' history, which nobody can fill
     free_bytes: int | None = None  # on the disk of the index
@@ -133,6 +135,7 @@ async def status(config: Config) -> Status:
             pending=await vectors.pending_count(store.connection) if has_vectors else 0,
             unread=_unread(records),
             rooms=Counter(one.outcome or "new" for one in records),
+            upgrades=upgraded(config, read),
             gaps=len(await room_store.gaps(store.connection)),
             unknown_stretches=len(await room_store.unknown(store.connection)),
             free_bytes=_free(config.state_dir),
@@ -145,6 +148,17 @@ async def status(config: Config) -> Status:
             absent_rooms=len(absent),
             absent_until_ms=await _erased_from(store) if absent else None,
         )
+
+
+def upgraded(config: Config, known: Sequence[RoomRecord]) -> tuple[Upgrade, ...]:
+    """Of rooms that are read. A heir that the host excluded is not missed."""
+    if config.chat is None:
+        return ()
+    from ingest.chat.room import heir_of
+
+    settled = {room.id for room in known if room.is_joined} | set(config.chat.exclude)
+    heirs = ((room.label, heir_of(room)) for room in known if room.is_joined and room.is_admitted)
+    return tuple(Upgrade(label, heir) for label, heir in heirs if heir is not None and heir not in settled)
 
 
 def absent_rooms(config: Config, known: Sequence[Source]) -> list[SourceId]:

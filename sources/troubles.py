@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from index.audit import AHEAD_MS, CLOCK_REMEDY, UPGRADE_REMEDY, moment
 from index.wording import counted
 from sources.config.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from sources.remedies import parted
@@ -36,6 +37,7 @@ def troubles(found: Status, *, overdue_ms: int, now_ms: int) -> tuple[Trouble, .
     return (
         *_disk(found),
         *_overdue(found, overdue_ms, now_ms),
+        *_ahead(found, now_ms),
         *_failing(found, now_ms),
         *_missing(found),
         *_no_rooms(found),
@@ -43,6 +45,7 @@ def troubles(found: Status, *, overdue_ms: int, now_ms: int) -> tuple[Trouble, .
         *_erasure(found),
         *_cluster(found),
         *_suspended(found),
+        *_upgrades(found),
         *_vectors(found),
     )
 
@@ -55,7 +58,8 @@ def _disk(found: Status) -> Iterator[Trouble]:
 
 def _overdue(found: Status, overdue_ms: int, now_ms: int) -> Iterator[Trouble]:
     """Of sources that do not fail: those tell more of themselves."""
-    newest = found.succeeded_ms
+    times = [one.succeeded_ms for one in found.sources if one.succeeded_ms is not None]
+    newest = max((time_ms for time_ms in times if not is_ahead(time_ms, now_ms)), default=None)
     if newest is None:
         return
     if now_ms - newest > overdue_ms:
@@ -74,6 +78,18 @@ def _overdue(found: Status, overdue_ms: int, now_ms: int) -> Iterator[Trouble]:
         if late_ms > overdue_ms:
             what = f"was not brought up to date for {span(late_ms)}, though others were"
             yield Trouble(group, what, f"run `sources refresh --source {group}` and read what it says")
+
+
+def _ahead(found: Status, now_ms: int) -> Iterator[Trouble]:
+    """What is dated in the future is never overdue, however long nobody brings it up to date."""
+    last: dict[str, int] = {}
+    for one in found.sources:
+        if one.succeeded_ms is not None and is_ahead(one.succeeded_ms, now_ms):
+            group = group_of(one.source)
+            last[group] = max(last.get(group, 0), one.succeeded_ms)
+    for group, time_ms in last.items():
+        what = f"its last refresh is dated {moment(time_ms)}, which is still to come: the clock was wrong"
+        yield Trouble(group, what, CLOCK_REMEDY)
 
 
 def _failing(found: Status, now_ms: int) -> Iterator[Trouble]:
@@ -154,6 +170,15 @@ def _suspended(found: Status) -> Iterator[Trouble]:
         yield Trouble("chat", more, "`sources rooms` lists them")
 
 
+def _upgrades(found: Status) -> Iterator[Trouble]:
+    for one in found.upgrades[:_MOST_OF_A_GROUP]:
+        what = f"was upgraded to {one.heir}, where the reader is not: what is said there is missing"
+        yield Trouble(one.room, what, UPGRADE_REMEDY)
+    if len(found.upgrades) > _MOST_OF_A_GROUP:
+        left = counted(len(found.upgrades) - _MOST_OF_A_GROUP, "more room")
+        yield Trouble("chat", f"{left} upgraded to where the reader is not", "`sources audit` lists them")
+
+
 def _vectors(found: Status) -> Iterator[Trouble]:
     if found.is_drifted:
         what = "the model answers otherwise than when the index was built, so only words are searched"
@@ -180,5 +205,12 @@ def span(duration_ms: int) -> str:
 
 
 def ago(duration_ms: int) -> str:
-    """`3 hours ago`; a time to come, of a clock that was set back, is now."""
+    """`3 hours ago`; a little to come, as of another clock, is now."""
+    if duration_ms < -AHEAD_MS:
+        return "at a time still to come"
     return "now" if duration_ms < SECOND_MS else f"{span(duration_ms)} ago"
+
+
+def is_ahead(time_ms: int, now_ms: int) -> bool:
+    """Whether a time was taken from a clock that was wrong."""
+    return time_ms - now_ms > AHEAD_MS

@@ -167,6 +167,7 @@ def record(found: Status, wrong: Sequence[Trouble]) -> dict[str, object]:
             for one in found.sources
         ],
         "rooms": dict(found.rooms),
+        "upgrades": [{"room": one.room, "heir": one.heir} for one in found.upgrades],
         "gaps": found.gaps,
         "unknown_stretches": found.unknown_stretches,
         "absent_rooms": found.absent_rooms,

@@ -106,6 +106,12 @@ FAMILIES: Final[tuple[Family, ...]] = (
         "Chunks that the cluster has yet to hear of; absent without a cluster.",
     ),
     Family("sources_chat_rooms", Type.GAUGE, Scope.INDEX, "Joined rooms by what was decided of them.", ("outcome",)),
+    Family(
+        "sources_chat_rooms_upgraded",
+        Type.GAUGE,
+        Scope.INDEX,
+        "Rooms that were upgraded, to others that nobody reads.",
+    ),
     Family("sources_chat_gaps", Type.GAUGE, Scope.INDEX, "Timelines of rooms that are still to be filled."),
     Family("sources_chat_unknown_stretches", Type.GAUGE, Scope.INDEX, "Parts of rooms' history that nobody can fill."),
     Family("sources_uncovered_folders", Type.GAUGE, Scope.RUN, "Folders of Markdown that belong to no source."),

@@ -120,6 +120,7 @@ def _put_index(page: _Page, status: Status) -> None:
         page.set("sources_cluster_chunks_waiting", status.uncopied)
     for outcome in {"admitted", "refused", "suspended", *status.rooms} if status.rooms else ():
         page.set("sources_chat_rooms", status.rooms.get(outcome, 0), outcome)
+    page.set("sources_chat_rooms_upgraded", len(status.upgrades))
     page.set("sources_chat_gaps", status.gaps)
     page.set("sources_chat_unknown_stretches", status.unknown_stretches)
     page.set("sources_index_size_bytes", status.size_bytes)

@@ -51,6 +51,19 @@ def test_a_date_that_cannot_be_is_stale(text: str, said: str) -> None:
     assert (one.check, one.severity, said in one.detail) == (Check.STALE, Severity.ERROR, True)
 
 
+def test_a_refresh_that_is_dated_in_the_future_is_told_since_it_cannot_be_overdue() -> None:
+    assert audit(upkeep=[Upkeep(SOURCE, NOW_MS + 4 * 60_000)]) == ()
+    [one] = audit(upkeep=[Upkeep(SOURCE, NOW_MS + 99 * DAY_MS), Upkeep(SourceId("notes:n"), NOW_MS)])
+    assert (one.check, one.severity, one.subject) == (Check.CLOCK, Severity.ERROR, SOURCE)
+    assert "is dated 2027-03-08 12:00 UTC, which is still to come" in one.detail and "set the clock" in one.remedy
+    rooms = [Upkeep(SourceId(f"chat:!{name}:x"), 10**17 + number) for number, name in enumerate("abc")]
+    [one] = audit(upkeep=rooms)
+    assert one.subject == "chat" and one.detail.startswith("3 sources, the furthest: its refresh is dated beyond")
+    # What is judged as on an earlier day was no clock's fault.
+    earlier = Facts(upkeep=[Upkeep(SOURCE, NOW_MS)], gathered_ms=NOW_MS)
+    assert findings(earlier, Limits(), now_ms=NOW_MS - 30 * DAY_MS) == ()
+
+
 def test_a_source_is_overdue_when_no_refresh_reached_it_for_long() -> None:
     assert audit(upkeep=[Upkeep(SOURCE, NOW_MS - 26 * HOUR_MS), Upkeep(SourceId("notes:n"), None)]) == ()
     [one] = audit(upkeep=[Upkeep(SOURCE, NOW_MS - 75 * HOUR_MS, "login refused")])

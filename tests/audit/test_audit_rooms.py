@@ -22,17 +22,18 @@ async def test_an_upgraded_room_is_told_until_the_reader_follows_or_its_heir_is_
     town.config = replace(town.config, bot=None)
     room = await town.room(alice, "hello", name="Kitchen", version="11")
     await town.refresh()
-    assert (await gather(town.config, town.credentials)).upgrades == []
+    assert (await gather(town.config, town.credentials)).upgrades == ()
     heir = await alice.upgrade(room, "12")
     await town.refresh()
-    assert (await gather(town.config, town.credentials)).upgrades == [Upgrade("Kitchen", RoomId(heir))]
+    assert (await gather(town.config, town.credentials)).upgrades == (Upgrade("Kitchen", RoomId(heir)),)
+    assert (await status(town.config)).upgrades == (Upgrade("Kitchen", RoomId(heir)),)
     excluding = town.config
     assert excluding.chat is not None
     excluding = replace(excluding, chat=replace(excluding.chat, exclude=(heir,)))
-    assert (await gather(excluding, town.credentials)).upgrades == []
+    assert (await gather(excluding, town.credentials)).upgrades == ()
     await reader.join(heir)
     await town.refresh()
-    assert (await gather(town.config, town.credentials)).upgrades == []
+    assert (await gather(town.config, town.credentials)).upgrades == ()
 
 
 async def test_rooms_whose_table_was_taken_out_are_kept_for_a_while_and_everybody_is_told(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from index.audit import Upgrade
 from index.model import Corpus, RoomId, SourceId, corpus_of
 from index.store.erase import A_LOOK, DEBT
 from index.store.store import open_store
@@ -152,3 +153,32 @@ def test_a_run_that_ended_before_its_wipe_is_told_and_one_at_work_is_not(indexed
     with write_lock(state / "refresh.lock"):
         told = json.loads(indexed.sources("status", "--json").stdout)
     assert (told["owes_erasure"], told["running"]) == (False, os.getpid())
+
+
+def test_what_is_dated_in_the_future_is_told_and_hides_nothing_that_is_late() -> None:
+    late, ahead = source("repo:late", age_ms=30 * HOUR_MS), source("repo:ahead", age_ms=-40 * DAY_MS)
+    clock = (
+        "repo:ahead",
+        "its last refresh is dated 2027-02-24 08:00 UTC, which is still to come: the clock was wrong",
+        "set the clock of this machine, then run `sources refresh`, which dates it anew",
+    )
+    assert told(found(ahead)) == [clock]
+    assert [one[0] for one in told(found(late, ahead))] == ["refresh", "repo:ahead"]
+    assert told(found(source("repo:near", age_ms=-MINUTE_MS))) == []
+    assert "at a time still to come" in page(found(ahead))
+
+
+def test_an_upgraded_room_is_told_with_what_to_do() -> None:
+    heir = Upgrade("#ops:a.example", RoomId("!new:a.example"))
+    [(subject, what, remedy)] = told(found(source("repo:a"), upgrades=(heir,)))
+    assert (subject, "was upgraded to !new:a.example" in what, "chat.exclude" in remedy) == (
+        "#ops:a.example",
+        True,
+        True,
+    )
+    several = found(source("repo:a"), upgrades=(heir,) * 4)
+    assert told(several)[-1] == (
+        "chat", "1 more room upgraded to where the reader is not", "`sources audit` lists them"
+    )  # fmt: skip
+    told_json = record(several, troubles(several, overdue_ms=LIMIT_MS, now_ms=NOW_MS))
+    assert told_json["upgrades"] == [{"room": "#ops:a.example", "heir": "!new:a.example"}] * 4

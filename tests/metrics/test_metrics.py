@@ -12,8 +12,9 @@ import pytest
 from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
+from index.audit import Upgrade
 from index.errors import BusyError, ConfigError, CredentialError, StoreError
-from index.model import SourceId, corpus_of
+from index.model import RoomId, SourceId, corpus_of
 from ingest.lock import write_lock
 from ingest.report import Outcome, Report, SourceReport, VectorReport
 from sources.cli.exits import Exit
@@ -65,6 +66,12 @@ def test_counters_go_on_and_gauges_are_replaced() -> None:
     assert second["sources_vectors_embedded_total", ()] == 14
     assert second["sources_refresh_runs_total", ("fine",)] == 2
     assert second["sources_vectors_pending", ()] == 0
+
+
+def test_rooms_that_went_on_elsewhere_are_counted() -> None:
+    heirs = (Upgrade("#ops:hs", RoomId("!heir")),) * 2
+    assert samples({}, run(report(), status("chat:!a", upgrades=heirs)))["sources_chat_rooms_upgraded", ()] == 2
+    assert samples({}, run(report(), status("chat:!a")))["sources_chat_rooms_upgraded", ()] == 0
 
 
 def test_a_run_that_failed_as_a_whole_leaves_what_it_does_not_know() -> None:
