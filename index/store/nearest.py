@@ -8,7 +8,6 @@ equally far.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from json import dumps
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ from index.model import Vector
 from index.store.driver import Connection
 from index.store.estimates import Estimates, Likely
 from index.store.held import Coded, HeldCodes
+from index.store.lists import as_json
 from index.store.postings import passing
 from index.store.scope import MOST_KEYS, Range, Scope
 from index.store.signs import BLOCK_BITS
@@ -87,7 +87,7 @@ def _best_of_all(
     for low, high in parts:
         runs = [(low, high)] if reach is None else _clipped(reach, low, high)
         if runs:
-            rounds.append(_read(connection, data, _RUNS, dumps(runs)))
+            rounds.append(_read(connection, data, _RUNS, as_json(runs)))
     measured = _joined(rounds)
     wanted = limit
     while True:
@@ -142,7 +142,7 @@ def _looked_up(connection: Connection, data: bytes, chunks: "NDArray[numpy.int64
 
     keys = numpy.sort(chunks).tolist()  # a few hundred, but all where all vectors are equal
     some = [keys[first : first + MOST_ROWS] for first in range(0, len(keys), MOST_ROWS)]
-    return _joined([_read(connection, data, _LISTED, dumps(part)) for part in some])
+    return _joined([_read(connection, data, _LISTED, as_json(part)) for part in some])
 
 
 def _parts(connection: Connection) -> Iterator[Range]:

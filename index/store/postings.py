@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Final
 
 from index.store.driver import Connection
+from index.store.lists import as_json
 from index.store.scope import Range, Scope, within
 from index.text.fold import fold
 
@@ -131,7 +132,7 @@ def _matches(expression: str, ranges: Sequence[Range] | None) -> tuple[tuple[str
             "FROM (SELECT value ->> 0 AS low, value ->> 1 AS high FROM json_each(?) LIMIT -1) AS r"
             " CROSS JOIN {words} AS w ON {words} MATCH ? AND w.rowid BETWEEN r.low AND r.high"
         )
-        values = [dumps(ranges), expression]
+        values = [as_json(ranges), expression]
     else:
         inside, bounds = within("+w.rowid", ranges)  # the sign keeps FTS5 from being asked for each key
         chosen = f"FROM {{words}} AS w WHERE {{words}} MATCH ? AND {inside}"
@@ -200,7 +201,7 @@ def sample(connection: Connection, visible: Sequence[Range] | None) -> list[int]
     rows = connection.execute(
         "SELECT chunk_key FROM json_each(?) AS r CROSS JOIN chunk INDEXED BY chunk_size"
         " ON chunk_key BETWEEN r.value ->> 0 AND r.value ->> 1",
-        (dumps(windows),),
+        (as_json(windows),),
     )
     return [int(row[0]) for row in rows]
 
@@ -259,7 +260,7 @@ def sizes(connection: Connection, chunks: Sequence[int]) -> dict[int, int]:
     rows = connection.execute(
         "SELECT chunk_key, size FROM json_each(?) AS asked"
         " CROSS JOIN chunk INDEXED BY chunk_size ON chunk_key = asked.value",
-        (dumps(chunks),),
+        (as_json(chunks),),
     )
     return dict(rows)
 
@@ -270,7 +271,8 @@ def passing(connection: Connection, chunks: Sequence[int], scope: Scope) -> list
         return list(chunks)
     condition, values = scope.filtered("asked.value")
     rows = connection.execute(
-        f"SELECT asked.value FROM json_each(?) AS asked WHERE {condition} ORDER BY asked.key", (dumps(chunks), *values)
+        f"SELECT asked.value FROM json_each(?) AS asked WHERE {condition} ORDER BY asked.key",
+        (as_json(chunks), *values),
     )
     return [int(row[0]) for row in rows]
 

@@ -1,11 +1,11 @@
 """Chunks and documents read back: what a hit, a table of contents or a status needs."""
 
 from collections.abc import Sequence
-from json import dumps, loads
 from typing import Final, NamedTuple
 
 import aiosqlite
 from msgspec import Struct
+from msgspec.json import Decoder
 
 from index.model import (
     Chunk,
@@ -22,9 +22,7 @@ from index.model import (
     UserId,
 )
 from index.store.driver import Connection, File
-
-_CORPORA: Final = {corpus.value: corpus for corpus in Corpus}
-_KINDS: Final = {kind.value: kind for kind in Kind}
+from index.store.lists import as_json
 
 
 class StoredChunk(Struct, frozen=True):
@@ -67,6 +65,12 @@ class Candidate(NamedTuple):
     text: str
 
 
+_ROWS: Final = Decoder(list[tuple[int, ChunkId, Candidate]])
+_SAID: Final = Decoder(list[tuple[EventId, UserId, int, int, int]])
+_TEXTS: Final = Decoder(tuple[str, ...])
+_PAYLOAD: Final = Decoder(dict[str, str | tuple[str, ...]])
+
+
 class Entry(Struct, frozen=True):
     """One line of a table of contents."""
 
@@ -80,7 +84,7 @@ class Entry(Struct, frozen=True):
 
 async def chunks_by_id(connection: File, identities: Sequence[ChunkId]) -> dict[ChunkId, StoredChunk]:
     """Those of the named chunks that are there."""
-    found = await _load(connection, "chunk.id IN (SELECT value FROM json_each(?))", dumps(list(identities)))
+    found = await _load(connection, "chunk.id IN (SELECT value FROM json_each(?))", as_json(identities))
     return {stored.chunk.id: stored for stored in found.values()}
 
 
@@ -97,17 +101,17 @@ def candidates_by_key(connection: Connection, keys: Sequence[int]) -> dict[int, 
 def _candidates(connection: Connection, named_by: str, names: Sequence[int]) -> dict[int, tuple[ChunkId, Candidate]]:
     # Windows have neither headings nor sections: what stands behind their texts, often on further pages, is not read.
     is_chat = f"source.corpus = '{Corpus.CHAT.value}'"
-    rows = connection.execute(
-        "SELECT chunk.chunk_key, chunk.id, document.id, source.id, source.corpus, document.kind, document.title,"
+    [(rows,)] = connection.execute(
+        "SELECT json_group_array(json_array(chunk.chunk_key, chunk.id, json_array("
+        "document.id, source.id, source.corpus, document.kind, document.title,"
         f" iif({is_chat}, document.title, coalesce(chunk.heading ->> '$[#-1]', document.title)),"
         f" iif({is_chat}, NULL, chunk.section), document.path, document.room, document.first_ms, document.last_ms,"
-        f" iif({is_chat}, '', chunk.body)"
+        f" iif({is_chat}, '', chunk.body))))"
         " FROM chunk JOIN document USING (document_key) JOIN source USING (source_key)"
         f" WHERE {named_by} IN (SELECT value FROM json_each(?))",
-        (dumps(list(names)),),
-    )
-    made = Candidate._make
-    return {row[0]: (row[1], made((*row[2:4], _CORPORA[row[4]], _KINDS[row[5]], *row[6:]))) for row in rows}
+        (as_json(names),),
+    ).fetchall()
+    return {key: (identity, candidate) for key, identity, candidate in _ROWS.decode(rows)}
 
 
 async def document_chunks(connection: File, document: DocumentId) -> list[StoredChunk]:
@@ -140,14 +144,14 @@ def _stored(row: tuple[object, ...]) -> StoredChunk:
             id=ChunkId(_int(identity)),
             ordinal=_int(ordinal),
             text=str(body),
-            heading=tuple(loads(str(heading))),
+            heading=_TEXTS.decode(str(heading)),
             section=_text(section),
             paragraph=_text(paragraph),
             lines=None if first is None else (_int(first), _int(last)),
-            flags=tuple(loads(str(flags))),
+            flags=_TEXTS.decode(str(flags)),
             messages=tuple(
-                Message(EventId(event), UserId(sender), sent_ms, Span(start, end))
-                for event, sender, sent_ms, start, end in loads(str(messages))
+                Message(event, sender, sent_ms, Span(start, end))
+                for event, sender, sent_ms, start, end in _SAID.decode(str(messages))
             ),
         ),
         document=DocumentId(str(document)),
@@ -160,7 +164,7 @@ def _stored(row: tuple[object, ...]) -> StoredChunk:
         revision=str(revision),
         first_ms=None if first_ms is None else _int(first_ms),
         last_ms=None if last_ms is None else _int(last_ms),
-        payload=_payload(str(payload)),
+        payload=_PAYLOAD.decode(str(payload)),
         digest=bytes(digest) if isinstance(digest, bytes) else b"",
     )
 
@@ -173,10 +177,6 @@ def _int(value: object) -> int:
 
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
-
-
-def _payload(text: str) -> Payload:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in loads(text).items()}
 
 
 async def entries(connection: aiosqlite.Connection, *, source: SourceId | None, tag: str | None) -> list[Entry]:
@@ -198,7 +198,7 @@ async def entries(connection: aiosqlite.Connection, *, source: SourceId | None, 
         f" WHERE {' AND '.join(conditions)} ORDER BY source.id, document.path",
         values,
     )
-    return [Entry(SourceId(row[0]), row[1], Kind(row[2]), row[3], _payload(row[4]), row[5]) for row in rows]
+    return [Entry(SourceId(row[0]), row[1], Kind(row[2]), row[3], _PAYLOAD.decode(row[4]), row[5]) for row in rows]
 
 
 async def document_counts(connection: aiosqlite.Connection) -> dict[int, int]:

@@ -7,11 +7,11 @@ made when it is read.
 from collections.abc import Collection, Iterable
 from functools import partial
 from itertools import pairwise
-from json import dumps
 from typing import Final
 
 from index.errors import StoreError
 from index.store.driver import Connection, File
+from index.store.lists import as_json, numbers_of
 from index.text.tally import COLUMNS, WIDTH, Tallies, tally_of
 
 AT_ONCE: Final = 5_000
@@ -28,14 +28,14 @@ _PUT: Final = (
 def read(connection: Connection, chunks: Iterable[int]) -> Tallies:
     """Of those of the chunks that are there, in the order of their keys. Raises StoreError for a damaged one."""
     asked = sorted(chunks)
-    [(listed, lengths, data)] = connection.execute(
+    [(chunk_keys, lengths, data)] = connection.execute(
         "SELECT group_concat(chunk_key), group_concat(length(data)), CAST(group_concat(data, '') AS BLOB)"
         " FROM json_each(?) AS asked CROSS JOIN tally ON chunk_key = asked.value",
-        (dumps(asked),),
+        (as_json(asked),),
     ).fetchall()
-    found = _numbers(listed)
+    found = numbers_of(chunk_keys)
     try:
-        held = Tallies.of(found, _numbers(lengths), data or b"")
+        held = Tallies.of(found, numbers_of(lengths), data or b"")
     except ValueError as error:
         raise StoreError("the tallies of chunks are damaged (run `sources verify --repair`)") from error
     return held if len(found) == len(asked) else _joined(connection, held, set(asked).difference(found))
@@ -112,7 +112,7 @@ def _joined(connection: Connection, held: Tallies, missing: Collection[int]) -> 
     """With those that are missing, as far as there are such chunks."""
     rows = connection.execute(
         f"SELECT chunk_key, {_TEXTS} FROM json_each(?) AS asked CROSS JOIN chunk ON chunk_key = asked.value",
-        (dumps(sorted(missing)),),
+        (as_json(sorted(missing)),),
     )
     made = {int(key): _made(*texts) for key, *texts in rows}
     for chunk, (first, past) in zip(held.chunks, pairwise(held.bounds[::COLUMNS]), strict=True):
@@ -124,7 +124,3 @@ def _joined(connection: Connection, held: Tallies, missing: Collection[int]) -> 
 def _made(*texts: bytes) -> bytes:
     title, body, keys = (text.decode(errors="replace") for text in texts)
     return tally_of(title, body, keys)
-
-
-def _numbers(listed: str | None) -> list[int]:
-    return [int(number) for number in listed.split(",")] if listed else []

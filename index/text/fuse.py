@@ -28,10 +28,11 @@ class WeightedRanking(NamedTuple):
     weight: float = 1.0
     trust: tuple[float, ...] = ()
 
-    def share(self, rank: int) -> float:
-        """What a place adds to the score of its chunk."""
-        factor = self.trust[min(rank, len(self.trust)) - 1] if self.trust else 1.0
-        return self.weight * factor / (K + rank)
+    def shares(self) -> list[float]:
+        """What each place adds to the score of its chunk."""
+        trust = self.trust or (1.0,)
+        last = len(trust) - 1
+        return [self.weight * trust[min(place.rank - 1, last)] / (K + place.rank) for place in self.places]
 
 
 class Fused(NamedTuple):
@@ -58,12 +59,12 @@ def fuse(rankings: Sequence[WeightedRanking]) -> list[Fused]:
     best: dict[ChunkId, int] = {}
     held: dict[ChunkId, tuple[tuple[WeightedRanking, Ranked], ...]] = {}
     for _, ranking in sorted(first.items(), key=lambda item: item[0]):
-        for place in ranking.places:
+        for place, share in zip(ranking.places, ranking.shares(), strict=True):
             chunk, rank = place.chunk, place.rank
             if chunk not in scores:
-                scores[chunk], best[chunk], held[chunk] = ranking.share(rank), rank, ((ranking, place),)
+                scores[chunk], best[chunk], held[chunk] = share, rank, ((ranking, place),)
             elif held[chunk][-1][0] is not ranking:
-                scores[chunk] += ranking.share(rank)
+                scores[chunk] += share
                 best[chunk] = min(rank, best[chunk])
                 held[chunk] += ((ranking, place),)
     order = sorted([(-score, best[chunk], chunk) for chunk, score in scores.items()])

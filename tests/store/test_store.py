@@ -183,7 +183,7 @@ async def test_nobody_is_told_to_delete_an_index_that_only_cannot_be_opened(tmp_
     async with open_store(tmp_path / "index.sqlite", is_writer=True):
         pass
     (tmp_path / "index.sqlite-wal").mkdir()
-    with pytest.raises(StoreError, match=r"cannot be used: .*\(run as the user that owns it and its folder\)$"):
+    with pytest.raises(StoreError, match=r"cannot be opened: .*\(run as the user that owns it and its folder\)$"):
         async with open_store(tmp_path / "index.sqlite", is_writer=False):
             pass
 
