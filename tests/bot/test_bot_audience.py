@@ -83,6 +83,27 @@ def test_a_direct_chat_sees_the_rooms_that_the_asker_is_in_now() -> None:
     assert seen("joined", room=HERE, joined=frozenset({SHUT})) == set(), "the room's rule is not the asker's"
 
 
+def test_the_openness_of_a_room_is_asked_for_only_where_it_decides_something() -> None:
+    def asked(
+        *sees: str, room: RoomId = HERE, listed: frozenset[RoomId] = frozenset(), is_direct: bool = False
+    ) -> frozenset[RoomId]:
+        return rooms_to_know(Listener(room, read_sees(sees), listed, is_direct=is_direct), SOURCES)
+
+    assert asked() == asked("forge:public", "notes:public") == frozenset()
+    assert asked("here") == {HERE}
+    assert asked("here", is_direct=True) == frozenset(), "a direct chat is no room of the index"
+    assert asked("joined") == frozenset(), "in a room nobody asks where the asker is"
+    assert asked("joined", is_direct=True) == {HERE, OPEN, SHUT, NARROW}
+    assert asked("public") == {OPEN}
+    assert asked("here", "public", listed=frozenset({HERE, OPEN})) == frozenset(), "what is listed is admitted anyway"
+
+
+def test_what_stands_for_many_sources_is_the_id_of_none() -> None:
+    sees = read_sees(["forge:public", "notes:public", "repo:a", "notes:b", "forge:c/d/e", "#x:y", "!z", "here"])
+    assert sees.sources == frozenset(map(SourceId, ("repo:a", "notes:b", "forge:c/d/e")))
+    assert sees.rooms == frozenset({"#x:y", "!z"})
+
+
 ROOMS = [RoomId(f"!{name}") for name in "abcd"]
 OPENNESS = st.builds(
     Openness,

@@ -65,10 +65,17 @@ def test_a_room_without_usable_state_is_not_read() -> None:
     assert reason(without="m.room.create") is Reason.STATE_UNKNOWN
 
 
+def test_a_room_of_which_the_server_tells_nothing_waits_and_is_not_erased_as_a_direct_chat() -> None:
+    verdict = decide(read_facts(ROOM, [], account=ACCOUNT, is_joined=True), RoomPolicy())
+    assert (verdict.outcome, verdict.reason) == (Outcome.SUSPENDED, Reason.STATE_UNKNOWN)
+
+
 def test_exclusion_by_id_by_alias_and_through_an_upgrade() -> None:
     assert reason(policy=RoomPolicy(excluded=frozenset({ROOM}))) is Reason.EXCLUDED
     alias = raw_state("m.room.canonical_alias", {"alias": "#a:here", "alt_aliases": ["#B:here", 4]})
-    assert reason(alias, policy=RoomPolicy(excluded_aliases=frozenset({"#b:here"}))) is Reason.EXCLUDED
+    for excluded in ("#b:here", "#a:here", "#A:Here"):
+        assert reason(alias, policy=RoomPolicy(excluded_aliases=frozenset({excluded}))) is Reason.EXCLUDED
+    assert reason(alias, policy=RoomPolicy(excluded_aliases=frozenset({"#c:here"}))) is None
     old = RoomFacts(RoomId("!old"), is_joined=True, replacement=ROOM)
     new = RoomFacts(ROOM, is_joined=True, predecessor=old.room)
     chain = predecessors_of(ROOM, {ROOM: new, old.room: old})
@@ -125,7 +132,10 @@ def test_a_nameless_closed_room_of_two_people_is_a_direct_chat() -> None:
     assert reason(*closed, raw_member("@eve:here"), helper) is Reason.DIRECT
     assert reason(*closed[1:]) is None
     assert reason(closed[0], closed[2]) is None
-    assert reason(*closed, raw_state("m.room.canonical_alias", {"alias": "#a:here"})) is None
+    for rule in ("knock", "restricted", "knock_restricted"):
+        assert reason(closed[0], closed[2], raw_state("m.room.join_rules", {"join_rule": rule})) is None
+    for named in ({"alias": "#a:here"}, {"alt_aliases": ["#a:here"]}):
+        assert reason(*closed, raw_state("m.room.canonical_alias", named)) is None
 
 
 @pytest.mark.parametrize("kind", ["m.bridge", "uk.half-shot.bridge", "com.beeper.room_features"])
@@ -255,7 +265,8 @@ def test_encryption_sticks_and_refuses_only_where_the_host_says_so() -> None:  #
 def test_only_rooms_whose_history_newcomers_may_read_unless_opted_in() -> None:  # 39
     for narrow in ("joined", "invited", "odd", None):
         state = raw_state("m.room.history_visibility", {"history_visibility": narrow})
-        assert reason(state) is Reason.VISIBILITY
+        refused = judged(state)
+        assert (refused.reason, refused.notes) == (Reason.VISIBILITY, ())
         opted_in = judged(state, policy=RoomPolicy(narrow_rooms=frozenset({ROOM})))
         assert opted_in.outcome is Outcome.ADMITTED and opted_in.notes
     assert reason(without="m.room.history_visibility") is None
@@ -277,6 +288,10 @@ def test_a_bridge_that_is_gone_can_be_lifted_for_new_text_only() -> None:
     policy = RoomPolicy(overrides={ROOM: frozenset({Override.WAS_BRIDGED})})
     gone = judged(raw_state("m.bridge", {}, key="x"), raw_member("@telegram_1:here", "leave"), policy=policy)
     assert gone.outcome is Outcome.ADMITTED and gone.starts_fresh
+    looked_like = judged(raw_member("@telegram_1:evil", "leave"), policy=policy)
+    assert looked_like.outcome is Outcome.ADMITTED and looked_like.starts_fresh
+    refused = judged(raw_state("m.bridge", {}, key="x"), raw_member("@ann:here", is_direct=True), policy=policy)
+    assert refused.outcome is Outcome.REFUSED and not refused.starts_fresh
     assert reason(raw_state("m.bridge", {"a": 1}, key="x"), policy=policy) is Reason.BRIDGED
     assert reason(raw_member("@telegram_1:here"), policy=policy) is Reason.BRIDGED
     assert reason(before=Sticky(marks=frozenset({"mark x"})), policy=policy) is Reason.BRIDGED
