@@ -47,6 +47,8 @@ READER_CACHE_KB: Final = 16_384
 """A question in one room of a million windows takes 1,400 pages from the system with the two megabytes that SQLite has
 by itself, and 500 with this; twice as much would spare another 100."""
 CACHED_STATEMENTS: Final = 64
+DAMAGED: Final = "look with `sources verify`, or delete it: it is built again"
+"""What to do with a file that SQLite cannot make sense of."""
 
 
 def is_damage(error: Exception) -> bool:
@@ -95,6 +97,8 @@ def connector(path: Path, *, is_writer: bool) -> Callable[[], "_sqlite3.Connecti
         except _sqlite3.Error as error:
             from index.store.remedies import remedy  # most programs never need it
 
+            if error.sqlite_errorcode & 0xFF == _sqlite3.SQLITE_CORRUPT:  # `cache_size` has the schema read
+                raise StoreError(f"{path.name}: cannot be read: {error} ({DAMAGED})") from error
             means = remedy(error, path) or "move it away: it is made anew"
             raise StoreError(f"{path.name}: cannot be opened: {error} ({means})") from error
         return connection

@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 from index.errors import ReindexNeededError, StoreError
 from index.model import NO_EMBEDDER, Corpus, Cursor, Fingerprint, SourceId, corpus_of
 from index.store import pages
-from index.store.driver import Connection, DatabaseError, File, is_damage, open_file
+from index.store.driver import DAMAGED, Connection, DatabaseError, File, is_damage, open_file
 from index.store.schema import STEPS
 
 if TYPE_CHECKING:
@@ -340,8 +340,7 @@ async def open_store(path: Path, *, is_writer: bool) -> AsyncIterator[Store]:
             except DatabaseError as error:
                 if not is_damage(error):
                     raise
-                remedy = "look with `sources verify`, or delete it: it is built again"
-                raise StoreError(f"{path.name}: cannot be read: {error} ({remedy})") from error
+                raise StoreError(f"{path.name}: cannot be read: {error} ({DAMAGED})") from error
 
 
 def _remedy(error: Exception, path: Path) -> str:
