@@ -7,6 +7,7 @@ from bot.places import Places
 from bot.render import day, lines
 from index.model import RoomId
 from index.store.rooms import REFUSED, SUSPENDED
+from index.wording import counted
 
 _DAY_MS = 86_400_000
 
@@ -40,7 +41,9 @@ def _indexed(entry: RoomEntry) -> str:
 
 def _kept(entry: RoomEntry) -> list[str]:
     life = entry.record.lifetime_ms if entry.record else None
-    span = "as long as they stand in the room" if life is None else f"for {max(1, life // _DAY_MS)} days at most"
+    span = "as long as they stand in the room"
+    if life is not None:
+        span = f"for {counted(max(1, life // _DAY_MS), 'day')} at most"
     return [f"Kept: the words of messages, {span}, without passwords and keys, and without what is under a spoiler."]
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from bot.inline import END, Link, Piece, Words, formatted, harmless, harmless_snippet, plain, snippet_words
 from index.errors import MatrixError, QueryError, SourcesError
 from index.model import EventId, Snippet
+from index.wording import counted
 from matrix.shape import JsonObject
 
 MAX_CONTENT_BYTES: Final = 24_000
@@ -144,7 +145,8 @@ def help_text(prefix: str) -> list[Piece]:
 
 def busy(prefix: str, most: int) -> list[Piece]:
     """The one polite note about a budget."""
-    return lines(f"That was a lot: I answer up to {most} times a minute. Wait a little, then ask {prefix} again.")
+    often = counted(most, "time")
+    return lines(f"That was a lot: I answer up to {often} a minute. Wait a little, then ask {prefix} again.")
 
 
 def remedy(error: SourcesError, prefix: str) -> list[Piece]:

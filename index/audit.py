@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from index.model import Corpus, RoomId, SourceId, corpus_of
+from index.wording import counted
 
 DAY_MS: Final = 86_400_000
 _HOUR_MS: Final = 3_600_000
@@ -266,7 +267,8 @@ def _pending(facts: Facts, limits: Limits, now_ms: int) -> Iterator[Finding]:
         return
     age_ms = now_ms - facts.pending_since_ms
     if age_ms > limits.pending_overdue_ms:
-        detail = f"{facts.pending:,} texts wait for their vectors, the first for {_length(age_ms)}"
+        waiting = counted(facts.pending, "text waits for its vector", "texts wait for their vectors")
+        detail = f"{waiting}, the first for {_length(age_ms)}"
         yield Finding(
             Check.PENDING_VECTORS, Severity.WARNING, "index", detail, "see `sources check`: does [embed] answer?"
         )
@@ -296,11 +298,11 @@ def _uncovered(folders: Sequence[str]) -> Iterator[Finding]:
 
 
 def _length(age_ms: int) -> str:
-    return f"{age_ms // DAY_MS} days" if age_ms >= 2 * DAY_MS else f"{max(0, age_ms) // _HOUR_MS} hours"
+    return counted(age_ms // DAY_MS, "day") if age_ms >= 2 * DAY_MS else counted(max(0, age_ms) // _HOUR_MS, "hour")
 
 
 def _days(length: timedelta) -> str:
-    return "1 day" if length.days == 1 else f"{length.days} days"
+    return counted(length.days, "day")
 
 
 def failing(found: Sequence[Finding], fail_on: Severity | None) -> tuple[Finding, ...]:

@@ -20,6 +20,7 @@ from index.search import Searcher, SearchSettings
 from index.store.schema import STEPS
 from index.store.store import open_store
 from index.text.words import WORDS_VERSION, Keys
+from index.wording import counted
 from sources.config.model import Config
 from sources.config.routes import routes
 from sources.config.settings import clones_folder, embed_settings, models_folder, purges_folder
@@ -229,7 +230,7 @@ def _tidied(config: Config) -> tuple[str, ...]:
 
     roots = [Path(repo.url) for repo in config.repo if repo.url.startswith("/")]
     found = coverage([notes_settings(notes) for notes in config.notes], elsewhere=roots)
-    return tuple(f"{one.root / one.folder}: {one.count} Markdown files" for one in found)
+    return tuple(f"{one.root / one.folder}: {counted(one.count, 'Markdown file')}" for one in found)
 
 
 def _forget_forges(clones: Path, keep: set[str]) -> None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from index.errors import ConfigError, QueryError
 from index.model import EventId, Message, RoomId, UserId
 from index.store.reading import StoredChunk
+from index.wording import counted
 from ingest.chat.content import without_quotes
 from ingest.chat.events import Edited, Said, as_mapping, extract
 from ingest.scrub import scrub
@@ -51,7 +52,11 @@ async def conversation(config: Config, credentials: Credentials, stored: StoredC
             raise QueryError(f"reference: the reader is not in {stored.room} any more (it goes with the next refresh)")
         lines = [await _line(reader, stored.room, message, stored.chunk.text) for message in stored.chunk.messages]
     missing = sum(line.text is None for line in lines)
-    notes = (f"{missing} of its messages were withdrawn or are not to be had",) if missing else ()
+    notes = (
+        (f"{counted(missing, 'of its messages was', 'of its messages were')} withdrawn or cannot be had",)
+        if missing
+        else ()
+    )
     return Conversation(stored.room, stored.title, tuple(lines), notes)
 
 

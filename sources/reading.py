@@ -19,6 +19,7 @@ from index.model import ChunkId, Corpus, DocumentId, EventId, RoomId, SourceId
 from index.store.ledger import window_of
 from index.store.reading import Entry, StoredChunk, chunks_by_id, document_chunks, entries
 from index.store.store import open_store
+from index.wording import counted
 from ingest.forge.decoding import Decoded, decode
 from ingest.forge.git import Git
 from ingest.forge.grep import GrepLine
@@ -224,7 +225,9 @@ def _passage(source: SourceId, data: bytes, reference: Reference) -> Passage:
         lines.pop()
     first, last = reference.lines or (1, max(1, len(lines)))
     if first > max(1, len(lines)):
-        raise QueryError(f"reference: {reference.path} has {len(lines)} lines, not {first} (it may have changed)")
+        raise QueryError(
+            f"reference: {reference.path} has {counted(len(lines), 'line')}, not {first} (it may have changed)"
+        )
     last = min(last, len(lines))
     return Passage(
         source=source,

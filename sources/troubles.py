@@ -103,7 +103,7 @@ def _failing(found: Status, now_ms: int) -> Iterator[Trouble]:
             since = "has never worked" if one.succeeded_ms is None else f"last worked {ago(now_ms - one.succeeded_ms)}"
             yield Trouble(name_of(one), f"fails, {since}: {detail}", remedy or "`sources check` tries what it needs")
         if len(members) > _MOST_OF_A_GROUP:
-            what = f"{len(members) - _MOST_OF_A_GROUP:,} more of its sources fail"
+            what = counted(len(members) - _MOST_OF_A_GROUP, "more of its sources fails", "more of its sources fail")
             yield Trouble(group, what, "`sources status -v` lists them")
 
 
@@ -128,13 +128,13 @@ def _absent(found: Status, now_ms: int) -> Iterator[Trouble]:
     """A table that was taken out, or mistyped."""
     if not found.absent_rooms:
         return
-    rooms = counted(found.absent_rooms, "room")
     if found.absent_until_ms is None:
+        rooms = counted(found.absent_rooms, "room")
         what = f"[chat] is not configured any more: the next refresh takes {rooms} out of every search"
     else:
         when = span(found.absent_until_ms - now_ms)
-        are = "is" if found.absent_rooms == 1 else "are"
-        what = f"[chat] is not configured any more: {rooms} {are} out of every search, and erased in {when}"
+        rooms = counted(found.absent_rooms, "room is", "rooms are")
+        what = f"[chat] is not configured any more: {rooms} out of every search, and erased in {when}"
     yield Trouble("chat", what, "put [chat] back to keep them; docs/chat.md says how to be rid of them at once")
 
 
@@ -143,7 +143,8 @@ def _erasure(found: Status) -> Iterator[Trouble]:
         detail, remedy = parted(found.orders_fault)
         yield Trouble("erasure", f"orders to forget cannot be read, so chat stands still: {detail}", remedy)
     if found.waiting_orders:
-        what = f"{found.waiting_orders:,} orders to forget are not carried out in this index"
+        orders = counted(found.waiting_orders, "order to forget is", "orders to forget are")
+        what = f"{orders} not carried out in this index"
         remedy = "wait for the refresh that is running" if found.running is not None else "run `sources refresh` now"
         yield Trouble("erasure", what, remedy)
     if found.owes_erasure:
@@ -153,9 +154,8 @@ def _erasure(found: Status) -> Iterator[Trouble]:
 
 def _cluster(found: Status) -> Iterator[Trouble]:
     if found.uncopied and found.running is None:
-        what = (
-            f"{found.uncopied:,} changed chunks are not in the cluster, where what was erased since can still be found"
-        )
+        changed = counted(found.uncopied, "changed chunk is", "changed chunks are")
+        what = f"{changed} not in the cluster, where what was erased since can still be found"
         yield Trouble(
             "cluster", what, "run `sources refresh`; if the number stays, `sources check` tries [index.qdrant]"
         )
@@ -166,7 +166,10 @@ def _suspended(found: Status) -> Iterator[Trouble]:
     for room in suspended[:_MOST_OF_A_GROUP]:
         yield Trouble(room.label, f"is out of every search for now: {room.text}", "`sources rooms` says more")
     if len(suspended) > _MOST_OF_A_GROUP:
-        more = f"{len(suspended) - _MOST_OF_A_GROUP:,} more rooms are out of every search for now"
+        more = (
+            counted(len(suspended) - _MOST_OF_A_GROUP, "more room is", "more rooms are")
+            + " out of every search for now"
+        )
         yield Trouble("chat", more, "`sources rooms` lists them")
 
 
@@ -184,9 +187,8 @@ def _vectors(found: Status) -> Iterator[Trouble]:
         what = "the model answers otherwise than when the index was built, so only words are searched"
         yield Trouble("vectors", what, "run `sources refresh --full`, or bring the former model back")
     if found.pending:
-        one = found.pending == 1
-        what = "1 text waits for its vector" if one else f"{found.pending:,} texts wait for their vectors"
-        what += ", found by words alone until then"
+        counts = counted(found.pending, "text waits for its vector", "texts wait for their vectors")
+        what = f"{counts}, found by words alone until then"
         yield Trouble("vectors", what, "the next refresh goes on; if the number stays, `sources check` tries [embed]")
 
 

@@ -15,6 +15,7 @@ from index.store import rooms as room_store
 from index.store import sweeps
 from index.store.purges import PurgeRecord
 from index.store.sweeps import Conditions, Place
+from index.wording import counted
 from ingest.chat.orders import take_in
 from ingest.chat.rendering import source_id
 from ingest.chat.room import room_of
@@ -132,7 +133,9 @@ async def _remove_all(
     before: list[Place] = []
     while places := await find():
         if places == before:
-            raise StoreError(f"{writer.store.name}: {len(places)} messages cannot be removed (run `sources verify`)")
+            raise StoreError(
+                f"{writer.store.name}: {counted(len(places), 'message')} cannot be removed (run `sources verify`)"
+            )
         before = places
         by_room: dict[RoomId, list[EventId]] = {}
         for place in places:

@@ -17,6 +17,7 @@ from index.model import EventId
 from index.store import sweeps
 from index.store.rooms import DONE
 from index.store.sweeps import Place
+from index.wording import counted
 from ingest.chat.events import Pruned, extract
 from ingest.chat.purging import Burial, Effect, expire, remove
 from ingest.chat.room import Room
@@ -45,7 +46,7 @@ async def reconcile(run: Run, rotation: Sequence[Room], draw: random.Random) -> 
             cutoff_ms = run.now_ms - room.record.lifetime_ms
             gone = await expire(run.writer, run.settings, room.id, cutoff_ms, run.now_ms)
             if gone.events:
-                _tell(run, room, gone.effect, f"{gone.events} messages outlived the room's retention")
+                _tell(run, room, gone.effect, f"{counted(gone.events, 'message')} outlived the room's retention")
     turn = [run.rooms[room.id] for room in rotation]
     due = [room.id for room in turn if room.record.is_admitted and room.record.phase == DONE]
     await run.each(due, lambda room: _look_over(run, room, draw))

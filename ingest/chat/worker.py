@@ -27,6 +27,7 @@ from index.model import RoomId, SourceId, UserId
 from index.store import purges as purge_store
 from index.store import rooms as room_store
 from index.store.rooms import DONE
+from index.wording import counted
 from ingest.chat import admission
 from ingest.chat.absence import show_again
 from ingest.chat.content import Scrub
@@ -103,16 +104,16 @@ class ChatWorker:
         """Without the homeserver: what the scrubber has learned, purges, erased users. Returns what was done."""
         notes = []
         if rescrubbed := await scrub_again(writer, self.settings, self.scrub, now_ms):
-            notes.append(f"{rescrubbed} stored messages were scrubbed again")
+            notes.append(f"{counted(rescrubbed, 'stored message was', 'stored messages were')} scrubbed again")
         notes += await self._purge(writer, now_ms)
         erased = await erase_users(writer, self.settings, now_ms)
         if erased.events:
-            notes.append(f"erased {erased.events} messages of users that chat.erased_users names")
+            notes.append(f"erased {counted(erased.events, 'message')} of users that chat.erased_users names")
         return notes
 
     async def _purge(self, writer: Writer, now_ms: int) -> list[str]:
         return [
-            f"purged {purged.events} messages in {len(purged.rooms)} rooms"
+            f"purged {counted(purged.events, 'message')} in {counted(len(purged.rooms), 'room')}"
             for _, purged in await apply_purges(writer, self.settings, now_ms)
         ]
 
@@ -140,7 +141,8 @@ class ChatWorker:
         """Who are we, and which rooms are ours? A room that we are not in any more is hidden at the end of this."""
         await reader.check_account(self.settings.user)
         if ignored := await reader.ignored_users():
-            notes.append(f"the reader ignores {len(ignored)} users: their messages are missing (empty its ignore list)")
+            users = counted(len(ignored), "user")
+            notes.append(f"the reader ignores {users}, whose messages are missing (empty its ignore list)")
         direct = await reader.direct_rooms()
         alias_rooms = await self._resolve(reader, writer, notes)
         joined = await reader.joined_rooms()

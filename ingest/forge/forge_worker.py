@@ -19,6 +19,7 @@ from index.errors import CredentialError, ForgeError, SourcesError
 from index.model import SourceId
 from index.store import forges
 from index.store.forges import ForgeRepo
+from index.wording import counted
 from ingest.forge.clone import clone_name, forget_others
 from ingest.forge.listed import Flag, Listed
 from ingest.forge.roster import Roster, Seen
@@ -177,9 +178,10 @@ class ForgeWorker:
         if seen.faults:
             faults.append("of what is missing nothing was removed")
         if unsure:
+            left = counted(len(unsure), "repository", "repositories")
             faults.append(
-                f"{self.roster.api.about}: {len(unsure)} repositories left its listing and cannot be looked up; they "
-                "are hidden until that works (the next run asks again)"
+                f"{self.roster.api.about}: {left} left its listing and cannot be looked up, hidden until that works"
+                " (the next run asks again)"
             )
         return SourceReport(
             self.source,

@@ -39,7 +39,10 @@ def _findings(user: str, joined: int, ignored: int, unresolved: Sequence[str]) -
     if ignored:
         remedy = "empty its ignore list"
         yield Finding(
-            "chat ignored", Verdict.WARN, f"the reader ignores {ignored} users, whose words are missing", remedy
+            "chat ignored",
+            Verdict.WARN,
+            f"the reader ignores {counted(ignored, 'user')}, whose words are missing",
+            remedy,
         )
     for alias in unresolved:
         remedy = "correct it, or write the room's id"

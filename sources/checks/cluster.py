@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from index.errors import SourcesError
 from index.store import outgoing
 from index.store.store import open_store
+from index.wording import counted
 from sources.checks.base import Finding, Verdict, failure
 from sources.config.model import Config
 from sources.credentials import Credentials
@@ -39,7 +40,7 @@ async def _cluster(config: Config, credentials: Credentials) -> Finding:
         check_layout(label, cluster)
         name = config.index.qdrant.collection
         count = (await cluster.read(lambda client: client.count(name, exact=True))).count
-    detail = f"{version}, {count:,} chunks in {name}"
+    detail = f"{version}, {counted(count, 'chunk')} in {name}"
     if label.is_filling:
         return Finding(_NAME, Verdict.WARN, f"{detail}, which is being filled", "wait, or run `sources refresh`")
     if config.index_file.exists():
@@ -49,7 +50,12 @@ async def _cluster(config: Config, credentials: Credentials) -> Finding:
                 remedy = "set another [index.qdrant] collection"
                 return Finding(_NAME, Verdict.FAIL, f"{detail}, which another writer keeps", remedy)
         if waiting:
-            return Finding(_NAME, Verdict.WARN, f"{detail}, {waiting:,} changes wait", "run `sources refresh`")
+            return Finding(
+                _NAME,
+                Verdict.WARN,
+                f"{detail}, {counted(waiting, 'change waits', 'changes wait')}",
+                "run `sources refresh`",
+            )
     return Finding(_NAME, Verdict.OK, detail)
 
 

@@ -40,5 +40,7 @@ def _row(found: Status) -> Finding:
         f"{counted(documents, 'document')} of {counted(len(found.sources), 'source')}, {found.size_bytes / 1e6:,.1f} MB"
     )
     if found.pending:
-        return Finding(_NAME, Verdict.WARN, f"{detail}, {found.pending:,} vectors pending", "run `sources refresh`")
+        return Finding(
+            _NAME, Verdict.WARN, f"{detail}, {counted(found.pending, 'vector')} pending", "run `sources refresh`"
+        )
     return Finding(_NAME, Verdict.OK, detail)

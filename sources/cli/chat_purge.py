@@ -15,6 +15,7 @@ from index.model import EventId, UserId
 from index.store.purges import PurgeRecord
 from index.store.sweeps import Matched
 from index.text.filters import read_time
+from index.wording import counted
 from sources.cli.common import Invocation, common_options
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
@@ -193,12 +194,17 @@ def reach(found: Matched | None, record: PurgeRecord) -> str:
     said = "nothing of it is stored now"
     if found.first_ms is not None and found.last_ms is not None:
         said = (
-            f"{found.events:,} messages and edits in {found.windows:,} windows of {found.rooms:,} rooms,"
+            f"{counted(found.events, 'message or edit', 'messages and edits')} in {counted(found.windows, 'window')}"
+            f" of {counted(found.rooms, 'room')},"
             f" sent {shown(found.first_ms)} to {shown(found.last_ms)}"
         )
     if found.replies:
-        fate = "go as well" if record.takes_replies else "stay, without what they quote"
-        said += f"; {found.replies:,} more that answer (edits counted) {fate}"
+        is_one = found.replies == 1
+        if record.takes_replies:
+            fate = "goes as well" if is_one else "go as well"
+        else:
+            fate = "stays, without what it quotes" if is_one else "stay, without what they quote"
+        said += f"; {found.replies:,} more that {'answers' if is_one else 'answer'} (edits counted) {fate}"
     return f"{said}{unasked(found)}"
 
 
@@ -206,7 +212,8 @@ def unasked(found: Matched) -> str:
     """What is missing until the refresh after an upgrade has gone through the rooms once more."""
     if not found.unasked:
         return ""
-    return f"; what {found.unasked:,} older messages of these rooms answer is found out by the next refresh"
+    answer = counted(found.unasked, "older message of these rooms answers", "older messages of these rooms answer")
+    return f"; what {answer} is found out by the next refresh"
 
 
 def told(done: Purge, found: Matched | None) -> str:
@@ -214,7 +221,8 @@ def told(done: Purge, found: Matched | None) -> str:
         return (
             f"Written down, not carried out yet: {one_line(done.busy.partition(' (')[0])}. It or the next one does it."
         )
-    lines = [f"Forgot {done.record.removed:,} messages and edits. Proof: {done.record.proof or 'nothing went'}"]
+    forgotten = counted(done.record.removed, "message or edit", "messages and edits")
+    lines = [f"Forgot {forgotten}. Proof: {done.record.proof or 'nothing went'}"]
     if found is not None and found.unasked:
         lines.append(unasked(found).removeprefix("; ").capitalize() + ": replies among them follow then.")
     if done.copy_fault:

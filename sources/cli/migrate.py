@@ -6,6 +6,7 @@ from random import Random
 
 import click
 
+from index.wording import counted
 from sources.cli.common import Invocation, common_options
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
@@ -42,7 +43,7 @@ def _progress(invocation: Invocation) -> Progress:
 
 
 def told(done: Migration) -> str:
-    lines = [f"{done.moved:,} moved; {done.chunks:,} chunks in the file, {done.points:,} in the cluster"]
+    lines = [f"{done.moved:,} moved; {counted(done.chunks, 'chunk')} in the file, {done.points:,} in the cluster"]
     if done.is_equal:
         lines.append(f"All digests agree, and {done.sampled:,} drawn at random do in every field and vector.")
     else:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+from index.wording import counted
 from ingest.report import CopyReport, Outcome, Report, SourceReport
 from sources.cli.exits import Exit
 from sources.cli.style import PLAIN, Style, one_line, table
@@ -74,9 +75,8 @@ def _tail(report: Report, style: Style) -> Iterable[str]:
     if vectors.embedded:
         yield f"vectors: {vectors.embedded:,} in {vectors.seconds:.1f} s"
     if vectors.refused:
-        yield style.paint(
-            f"vectors: {vectors.refused:,} texts were refused by the embedder; they are found by words", "yellow"
-        )
+        refused = counted(vectors.refused, "text was", "texts were")
+        yield style.paint(f"vectors: {refused} refused by the embedder, found by words alone", "yellow")
     if vectors.pending:
         yield style.paint(f"vectors: {vectors.pending:,} pending; the next refresh tries again", "yellow")
     if vectors.fault:
@@ -97,7 +97,9 @@ def _copy_lines(copy: CopyReport, style: Style) -> Iterable[str]:
     if copy.fault:
         yield style.paint(f"failed: {one_line(copy.fault)}", "red")
     if copy.waiting:
-        yield style.paint(f"cluster: {copy.waiting:,} chunks wait; the next refresh goes on", "yellow")
+        yield style.paint(
+            f"cluster: {counted(copy.waiting, 'chunk waits', 'chunks wait')}; the next refresh goes on", "yellow"
+        )
     if not copy.is_settled:
         yield style.paint("note: the cluster is still rewriting files that held deleted points", "yellow")
 

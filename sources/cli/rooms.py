@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from index.wording import counted
 from sources.cli.common import Invocation, common_options
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
@@ -61,7 +62,7 @@ def _tail(found: Sequence[RoomStatus], style: Style) -> Iterator[str]:
     for one in found:
         name = one_line(one.record.label)
         if one.gaps:
-            yield style.paint(f"{name}: {one.gaps} gaps are still being filled", "yellow")
+            yield style.paint(f"{name}: {counted(one.gaps, 'gap is', 'gaps are')} still being filled", "yellow")
         for stretch in one.unknown:
             yield style.paint(
                 f"{name}: unknown from {_time(stretch.first_ms)} to {_time(stretch.last_ms)}: {stretch.why}", "yellow"

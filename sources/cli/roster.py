@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from index.wording import counted
 from sources.cli.common import Invocation, common_options
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
@@ -32,7 +33,7 @@ def command(invocation: Invocation, list_file: Path, *, applies: bool, keeps_oth
         for move in roster.moves:
             click.echo(line(move, applies=applies))
         if not invocation.is_quiet:
-            click.echo(f"already in {roster.in_place} of {len(names)} rooms")
+            click.echo(f"already in {roster.in_place} of {counted(len(names), 'room')}")
     return Exit.FINE if roster.is_settled else Exit.NOTHING
 
 

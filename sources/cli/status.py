@@ -108,7 +108,9 @@ def _tail(found: Status, *, is_verbose: bool) -> Iterator[str]:
         counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(found.rooms.items()))
         yield f"rooms: {counts}" + _reasons(found)
     if found.gaps or found.unknown_stretches:
-        yield f"history: {found.gaps:,} gaps are being filled, {found.unknown_stretches:,} stretches nobody can fill"
+        gaps = counted(found.gaps, "gap is", "gaps are")
+        stretches = counted(found.unknown_stretches, "stretch", "stretches")
+        yield f"history: {gaps} being filled, {stretches} nobody can fill"
     if is_verbose:
         for room in found.unread:
             yield f"{room.outcome}: {one_line(room.label)}: {one_line(room.text)}"

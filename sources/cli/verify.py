@@ -7,6 +7,7 @@ from random import Random
 import click
 
 from index.store.soundness import Fault
+from index.wording import counted
 from sources.cli.common import Invocation, common_options
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
@@ -50,7 +51,7 @@ def drawn(found: Verification, style: Style = PLAIN, *, is_quiet: bool = False) 
     if found.remade is not None:
         for note in found.remade.notes:
             yield style.paint(f"note: {one_line(note)}", "yellow")
-        yield style.paint(f"{found.remade.documents:,} documents were made again", "dim")
+        yield style.paint(f"{counted(found.remade.documents, 'document was', 'documents were')} made again", "dim")
     if not found.faults:
         yield "Everything agrees." if not found.mended else "Everything agrees now."
 

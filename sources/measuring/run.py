@@ -20,6 +20,7 @@ from index.errors import ConfigError, EmbedderError, StoreError
 from index.model import Vector
 from index.store.samples import bodies
 from index.store.store import open_store
+from index.wording import counted
 from sources.app import embedder_of
 from sources.config.model import Config
 from sources.config.settings import embed_settings
@@ -88,7 +89,7 @@ def measure(
         for size in order.sizes:
             free_bytes = shutil.disk_usage(folder).free
             check_disk(free_bytes, size, mean_bytes=texts.mean_bytes, dimension=identity.dimension if identity else 0)
-            progress(f"{size:,} chunks")
+            progress(counted(size, "chunk"))
             there = _apart(config, folder / str(size))
             setting = Setting(there, credentials, tuple(found), identity, sample, order.questions)
             try:

@@ -342,5 +342,5 @@ async def test_messages_of_service_accounts_and_ignored_users_are_not_silently_m
     await reader.ignore(alice)
     host.set(service_users=frozenset({UserId(robot.user)}))
     report = await host.refresh()
-    assert any("ignores 1 users" in note for note in report.sources[0].notes)
+    assert any("ignores 1 user," in note for note in report.sources[0].notes)
     assert not host.holds("beep")

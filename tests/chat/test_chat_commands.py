@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,7 +90,7 @@ async def test_rooms_shows_verdicts_reasons_and_counts(
     assert "Kitchen" in told and "a space holds no talk" in told and "set aside by your override" in told
 
 
-async def test_without_the_table_all_that_was_read_goes_and_no_room_is_counted(
+async def test_without_the_table_nothing_of_rooms_is_found_and_status_says_until_when_it_is_kept(
     desk: Desk, alice: Person, reader: Person
 ) -> None:
     room = await alice.create_room("Kitchen")
@@ -101,7 +102,9 @@ async def test_without_the_table_all_that_was_read_goes_and_no_room_is_counted(
     assert (await desk.sources("refresh")).return_value == 0
     assert (await desk.sources("search", "kettle")).return_value == 1
     status = json.loads((await desk.sources("status", "--json")).stdout)
-    assert (status["rooms"], status["unread"], status["sources"]) == ({}, [], [])
+    assert (status["rooms"], status["unread"], status["absent_rooms"]) == ({}, [], 1)
+    assert status["absent_until_ms"] > time.time_ns() // 1_000_000
+    assert all(one["hidden"] for one in status["sources"])
 
 
 async def test_the_roster_shows_first_and_moves_only_when_told(

@@ -33,7 +33,7 @@ async def test_a_purge_by_event_takes_its_edits_along_and_outlives_a_full_run(
     await host.refresh()
     await order(host, room=RoomId(room), event=EventId(gone))
     report = await host.refresh()
-    assert own_report(report).notes == ("purged 2 messages in 1 rooms",)
+    assert own_report(report).notes == ("purged 2 messages in 1 room",)
     await alice.edit(room, gone, "secretlater")
     await host.refresh()
     await host.refresh(is_full=True)

@@ -137,7 +137,7 @@ async def test_an_order_that_is_given_while_chat_is_read_is_carried_out_at_the_e
 
     host.scrub = order
     report = await host.refresh()
-    assert "purged 1 messages in 1 rooms" in own_report(report).notes
+    assert "purged 1 message in 1 room" in own_report(report).notes
     assert not host.holds("xyloph")
     assert await host.texts(room) == []
 

@@ -211,8 +211,8 @@ async def test_what_waits_in_a_hidden_source_is_told_to_nobody_else(bench: Bench
         async with bench.view(Audience(sources), Filters()) as view:
             told[len(sources)] = await view.notes()
     assert told == {
-        1: ["1 passages wait for a vector and are found by words alone"],
-        2: ["2 passages wait for a vector and are found by words alone"],
+        1: ["1 passage waits for a vector, found by words alone until then"],
+        2: ["2 passages wait for a vector, found by words alone until then"],
     }
     await bench.embed({"disk one": unit(1, 0, 0, 0), "disk two": unit(0, 1, 0, 0)})
     async with bench.view(Audience(frozenset({DOCS})), Filters()) as view:

@@ -26,6 +26,7 @@ from index.store.vectors import cosine, quantise
 from index.text.bm25 import PART_WEIGHT, idf
 from index.text.fold import tokens
 from index.text.words import Keys
+from index.wording import waiting_for_vectors
 
 SPARE: Final = 20
 """Places read beyond those wanted, so that equal scores at the end fall by id and not by chance."""
@@ -261,11 +262,11 @@ class QdrantView:
         if self._is_empty:
             return []
         where = filters.narrowed(self._audience, [filters.pending()])
-        counted = await self._cluster.read(
+        found = await self._cluster.read(
             lambda client: client.facet(self._collection, "pending", facet_filter=where, limit=1_000, exact=True)
         )
-        waiting = sum(int(hit.value) * hit.count for hit in counted.hits)
-        return [f"{waiting:,} passages wait for a vector and are found by words alone"] if waiting else []
+        waiting = sum(int(hit.value) * hit.count for hit in found.hits)
+        return [waiting_for_vectors(waiting)] if waiting else []
 
     @property
     def _collection(self) -> str:

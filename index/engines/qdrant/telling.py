@@ -12,6 +12,7 @@ from index.engines.qdrant.filters import of_sources
 from index.engines.qdrant.points import SourceFields
 from index.errors import EngineError
 from index.model import ChunkId
+from index.wording import counted
 
 SETTLING_S: Final = 30.0
 _LOOK_S: Final = 0.5
@@ -37,7 +38,9 @@ async def remove(cluster: Cluster, gone: Sequence[ChunkId]) -> None:
         lambda client: client.retrieve(collection, ids, with_payload=False, consistency=models.ReadConsistencyType.ALL)
     )
     if left:
-        raise EngineError(f"{cluster.name}: {len(left)} deleted points are still there (run it again)")
+        raise EngineError(
+            f"{cluster.name}: {counted(len(left), 'deleted point is', 'deleted points are')} still there (run it again)"
+        )
 
 
 async def hide(cluster: Cluster, keys: Sequence[int]) -> None:

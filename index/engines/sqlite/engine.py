@@ -20,6 +20,7 @@ from index.store.reading import Candidate, StoredChunk, candidates, candidates_b
 from index.store.scope import Scope, scope_of
 from index.store.store import Store
 from index.text.words import Keys
+from index.wording import waiting_for_vectors
 
 if TYPE_CHECKING:
     from index.store.held import HeldCodes
@@ -126,7 +127,7 @@ class SqliteView:
         waiting = await self._connection.run(
             lambda bare: statistics.waiting(visible, lambda: pending_among(bare, visible))
         )
-        return [f"{waiting:,} passages wait for a vector and are found by words alone"] if waiting else []
+        return [waiting_for_vectors(waiting)] if waiting else []
 
     async def candidates(self, chunks: Sequence[ChunkId]) -> dict[ChunkId, Candidate]:
         if unknown := [chunk for chunk in chunks if chunk not in self._candidates]:  # of a view of another text
