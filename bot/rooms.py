@@ -138,7 +138,9 @@ class Rooms:
         async with self._limit:
             seeing = self._seeing(room)
             if not seeing:
-                raise UnavailableError(f"{room}: nobody of us is in that room any more")
+                raise UnavailableError(
+                    f"{room}: neither the bot nor the reader is in that room any more (invite it again)"
+                )
             content = await seeing[0].reader.state_content(room, kind, key)
         if len(self._known) >= MOST_KEPT:
             self._known.clear()

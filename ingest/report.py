@@ -16,7 +16,7 @@ class Outcome(StrEnum):
 
 
 class SourceReport(Struct, frozen=True):
-    """`skipped` counts files or events by the reason why they are not indexed."""
+    """`skipped` counts files or events by the reason why they are not indexed; `label` is what people call a room."""
 
     source: SourceId
     outcome: Outcome
@@ -30,6 +30,7 @@ class SourceReport(Struct, frozen=True):
     fault: str | None = None
     is_credential_fault: bool = False
     seconds: float = 0.0
+    label: str = ""
 
 
 class VectorReport(Struct, frozen=True):

@@ -39,5 +39,9 @@ def check_allowed(mode: Mode, method: str, path: str) -> None:
 def client_path(*parts: str, version: str = "v3") -> str:
     """`/_matrix/client/<version>/<parts>`, each part escaped: ids come from strangers."""
     if any(part in ("", ".", "..") for part in parts):
-        raise RefusedError(f"{parts[0]}: an empty part or dots are no id", status=400, errcode="M_INVALID_PARAM")
+        raise RefusedError(
+            f"{parts[0]}: an empty part or dots are no id (write it as the homeserver does)",
+            status=400,
+            errcode="M_INVALID_PARAM",
+        )
     return "/".join([f"{_PREFIX}{version}", *(quote(part, safe="", errors="replace") for part in parts)])

@@ -153,7 +153,7 @@ async def _land(history: History, room: RoomId, direction: Direction, at_ms: int
     context = await history.context(room, moment.event, attempts=2)
     token = context and (context.start if direction == "b" else context.end)
     if context is None or context.event is None or not token:
-        raise UnavailableError(f"{room}: {moment.event}: found by its time, but not to be had")
+        raise UnavailableError(f"{room}: {moment.event}: found by its time, but not to be had (run again later)")
     return _Landing(moment, context.event, token)
 
 

@@ -236,10 +236,13 @@ class Session:
             return (
                 f"{place} from something that is no homeserver (check the homeserver's address, and proxies before it)"
             )
-        said = "".join(letter for letter in refused.error if letter.isprintable())
+        said = "".join(letter for letter in refused.error if letter.isprintable() and letter not in "()")
+        remedy = "the homeserver's log says more"
         if refused.errcode == "M_UNRECOGNIZED" and path.endswith("/whoami"):  # which every homeserver knows
-            said += " (check the homeserver's address: it ends before /_matrix)"
-        return f"{place} {refused.errcode}: {said}"
+            remedy = "check the homeserver's address: it ends before /_matrix"
+        elif refused.errcode == "M_FORBIDDEN":
+            remedy = "is this account in the room, or invited? `sources rooms` shows where it is"
+        return f"{place} {refused.errcode}: {said} ({remedy})"
 
 
 def _given_up(last: Later, requests: int) -> str:

@@ -245,7 +245,7 @@ async def _give_up(run: Run, room: Room, gap: Gap) -> None:
         await room_store.close_gap(store.connection, gap)
         if _is_whole(gap, room):  # or the next run would begin again, and new messages wait as long once more
             await ledger.stop_asking(store.connection, await room_store.room_key(store.connection, room.id) or 0)
-    run.tally(room.id).notes.append(f"a stretch of its history is given up: {why}")
+    run.tally(room.id).notes.append(f"a stretch of its history is given up: {why} (`sources rooms` shows when)")
     log.warning("chat.gap_given_up", room_id=room.id)
 
 
@@ -283,4 +283,4 @@ async def _note_unknown(run: Run, room: Room, batch: Batch, unknown: Unknown | N
     why = "the homeserver cannot serve what is there"
     stretch = UnknownStretch(room.id, unknown.first_ms, unknown.last_ms, why, run.now_ms)
     await room_store.add_unknown(batch.store.connection, stretch)
-    run.tally(room.id).notes.append(f"a stretch of its history cannot be read: {why}")
+    run.tally(room.id).notes.append(f"a stretch of its history cannot be read: {why} (`sources rooms` shows when)")

@@ -58,6 +58,7 @@ class Tally:
             skipped=dict(sorted(self.skipped.items())),
             notes=tuple(dict.fromkeys(self.notes)),
             fault=self.fault,
+            label=room.record.label,
         )
 
 

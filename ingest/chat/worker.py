@@ -176,7 +176,10 @@ class ChatWorker:
             try:
                 room = await reader.resolve(alias)
             except MatrixError:
-                notes.append(f"{alias} could not be resolved: only rooms that call themselves so are excluded")
+                notes.append(
+                    f"{alias} could not be resolved: only rooms that call themselves so are excluded"
+                    " (is chat.exclude right? a room's id needs no look-up)"
+                )
                 continue
             if room is not None:
                 async with writer.transaction() as store:

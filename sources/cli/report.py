@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+from index.model import Corpus, corpus_of
 from index.wording import counted
 from ingest.report import CopyReport, Outcome, Report, SourceReport
 from sources.cli.exits import Exit
@@ -59,18 +60,25 @@ def _row(one: SourceReport) -> tuple[str, ...]:
     )
 
 
+def _name_of(one: SourceReport) -> str:
+    """`#kitchen:example.org (chat:!abc:example.org)`, or the source where nobody calls it otherwise."""
+    return f"{one.label} ({one.source})" if one.label and one.label not in one.source else one.source
+
+
 def _signed(*counts: tuple[str, int]) -> str:
     return " ".join(f"{sign}{count:,}" for sign, count in counts if count)
 
 
 def _tail(report: Report, style: Style) -> Iterable[str]:
     for one in report.sources:
-        if one.fault:
-            yield style.paint(f"failed: {one_line(one.fault)}", "red")
+        name = one_line(_name_of(one))
+        if one.fault:  # what concerns a repository or a folder says so itself, a homeserver says only what it was asked
+            about = f"{name}: " if corpus_of(one.source) is Corpus.CHAT else ""
+            yield style.paint(f"failed: {about}{one_line(one.fault)}", "red")
         for reason, count in one.skipped.items():
-            yield style.paint(f"skipped in {one.source}: {count:,} × {one_line(reason)}", "dim")
+            yield style.paint(f"skipped in {name}: {count:,} × {one_line(reason)}", "dim")
         for note in one.notes:
-            yield style.paint(f"note on {one.source}: {one_line(note)}", "yellow")
+            yield style.paint(f"note on {name}: {one_line(note)}", "yellow")
     vectors = report.vectors
     if vectors.embedded:
         yield f"vectors: {vectors.embedded:,} in {vectors.seconds:.1f} s"
@@ -133,6 +141,7 @@ def report_record(report: Report) -> dict[str, object]:
         "sources": [
             {
                 "source": one.source,
+                "label": one.label,
                 "outcome": one.outcome.value,
                 "documents": one.documents,
                 "documents_removed": one.documents_removed,

@@ -185,7 +185,7 @@ async def test_one_room_that_fails_stops_no_other_and_loses_nothing(
     await talk.second_half()
     proxy.add(Rule(failing(), path=f"{kitchen}/state"))
     report = await host.refresh()
-    assert [one.source for one in report.failed] == [f"chat:{kitchen}"]
+    assert [(one.source, one.label) for one in report.failed] == [(f"chat:{kitchen}", (await host.room(kitchen)).label)]
     assert (await host.texts(garden))[-1] == "garden again"
     proxy.clear()
     assert (await host.refresh()).failed == ()

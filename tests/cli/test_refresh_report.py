@@ -39,6 +39,21 @@ def test_a_failure_is_told_with_its_remedy_and_has_code_3() -> None:
     assert exit_code(report(GROWN)) == 0
 
 
+def test_what_is_said_of_a_room_names_it_as_people_do_and_by_its_id() -> None:
+    room = SourceReport(
+        SourceId("chat:!abc:hs"), Outcome.FAILED, label="#kitchen:hs", fault="hs: /messages: 502 (run again later)",
+        notes=("a stretch is given up",), skipped={"encrypted": 3},
+    )  # fmt: skip
+    told = report_text(report(room))
+    assert "failed: #kitchen:hs (chat:!abc:hs): hs: /messages: 502 (run again later)" in told
+    assert (
+        "note on #kitchen:hs (chat:!abc:hs): a stretch" in told and "skipped in #kitchen:hs (chat:!abc:hs): 3" in told
+    )
+    account = replace(room, source=SourceId("chat:@reader:hs"), label="")
+    assert "failed: chat:@reader:hs: hs: /messages" in report_text(report(account))
+    assert report_record(report(room))["sources"][0]["label"] == "#kitchen:hs"  # type: ignore[index]
+
+
 def test_refused_credentials_alone_have_code_4() -> None:
     assert exit_code(report(GROWN, REFUSED)) == 4
     assert exit_code(report(FAILED, REFUSED)) == 3
