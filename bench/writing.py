@@ -28,6 +28,7 @@ from index.model import Vector
 from index.store.store import open_store
 from index.text.languages import KNOWN
 from index.text.lemmas import paradigms
+from index.text.vocabulary import Keyed
 from index.text.words import Keys
 from ingest.refresh import Plan, refresh
 from sources.app import fingerprint
@@ -111,10 +112,10 @@ async def ingest(texts: Texts, size: int, languages: Sequence[str], forms_dir: P
         recorded = Recorded(texts, size, Path(folder) / "passages.jsonl")
         keys_s = 0.0
 
-        def document_keys(text: str, found: Sequence[str]) -> list[str]:
+        def document_keys(title: str, text: str) -> Keyed:
             nonlocal keys_s
             before = time.thread_time()
-            made = keys.document_keys(text, found)
+            made = keys.document_keys(title, text)
             keys_s += time.thread_time() - before
             return made
 

@@ -18,7 +18,7 @@ _GAP_BYTES: Final = bytes(ord(GAPS.get(code, chr(code))) for code in range(256))
 """The same for bytes of UTF-8."""
 _MOST_GAPS: Final = 100
 """Different signs that are made blanks one by one, each in the whole text: of more, `WORD` is sooner."""
-_ASCII: Final = frozenset(map(chr, range(128)))
+_ASCII: Final = bytes(range(128))
 _MARK: Final = re.compile(f"[{MARKS}]+")
 _MARKS: Final = frozenset(map(chr, range(ord(MARKS[0]), ord(MARKS[-1]) + 1)))
 _LETTERS: Final = str.maketrans(
@@ -66,13 +66,18 @@ _PAST_LATIN: Final = "\u0250"
 def words(text: str) -> list[str]:
     """The words of a text in order, as written: what `WORD` finds, but sooner where there are no marks."""
     if not text.isascii():
-        others = set(text) - _ASCII
+        others = set(beyond_ascii(text))
         gaps = [other for other in others if not other.isalnum()]
         if len(gaps) > _MOST_GAPS or not _MARKS.isdisjoint(others):
             return WORD.findall(text)
         for gap in gaps:
             text = text.replace(gap, " ")
     return text.encode().translate(_GAP_BYTES).decode().split()
+
+
+def beyond_ascii(text: str) -> str:
+    """What of a text is not ASCII."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
 
 
 def tokens(text: str) -> list[str]:

@@ -3,31 +3,34 @@
 A text is read in the languages whose function words it has. A query is too short for that and is read in all.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
 
 from index.errors import ConfigError
-from index.text.fold import fold
+from index.text.fold import beyond_ascii, fold
 
 _SHARE_OF_BEST: Final = 0.2
 _REMEMBERED: Final = 16_384  # words
 _LONGEST_REMEMBERED: Final = 40  # longer ones hardly come again
+_VOTES_BITS: Final = 21
+"""Of the sum of votes for one language: three have room in a number that is added up in no time."""
+_MOST_VOTES: Final = (1 << _VOTES_BITS) - 1
 _WITH_PARADIGMS: Final = ("en", "cs", "sk")
 
 
 class Language(Struct, frozen=True, eq=False):  # one of each: compared and hashed once a word, so by identity
     code: str
     stemmer: str | None  # its name in Snowball; None: our own rules
-    letters: str  # those that set it apart, in lower case
+    letters: frozenset[str]  # those that set it apart, in lower case; none is ASCII
     function_words: frozenset[str]  # folded
     has_paradigms: bool = False  # of the dictionaries, only those that gain and fit: German takes 250 MB
 
 
 def _language(code: str, stemmer: str | None, letters: str, function_words: str) -> Language:
-    return Language(code, stemmer, letters, frozenset(function_words.split()), code in _WITH_PARADIGMS)
+    return Language(code, stemmer, frozenset(letters), frozenset(function_words.split()), code in _WITH_PARADIGMS)
 
 
 _ALL: Final = (
@@ -79,39 +82,58 @@ def chosen(codes: Iterable[str]) -> tuple[Language, ...]:
     return tuple(found.values())
 
 
-class _Common(dict[str, int]):
-    """Of which languages a word, as written, is a function word: one bit for each. Made when it is asked for."""
+@lru_cache(4)
+def _common(languages: tuple[Language, ...]) -> Mapping[str, int]:
+    """The votes of function words, folded."""
+    votes: dict[str, int] = {}
+    for place, language in enumerate(languages):
+        for word in language.function_words:
+            votes[word] = votes.get(word, 0) | 1 << _VOTES_BITS * place
+    return votes
+
+
+class _Votes(dict[str, int]):
+    """Those of words as written. Made when they are asked for."""
 
     def __init__(self, languages: tuple[Language, ...]) -> None:
         super().__init__()
-        self._folded: dict[str, int] = {}
-        for place, language in enumerate(languages):
-            for word in language.function_words:
-                self._folded[word] = self._folded.get(word, 0) | 1 << place
+        self._languages = languages
 
     def __missing__(self, word: str) -> int:
-        bits = self._folded.get(fold(word), 0)
+        votes = votes_of(word, self._languages)
         if len(self) >= _REMEMBERED:
             self.clear()
         if len(word) <= _LONGEST_REMEMBERED:
-            self[word] = bits
-        return bits
+            self[word] = votes
+        return votes
 
 
-_common: Final = lru_cache(4)(_Common)
+_remembered_votes: Final = lru_cache(4)(_Votes)
+
+
+def votes_of(word: str, languages: tuple[Language, ...]) -> int:
+    """For which of `languages` a word of a text votes: those that it is a function word of. To be added up."""
+    return _common(languages).get(fold(word), 0)
 
 
 def spoken(words: Iterable[str], text: str, languages: tuple[Language, ...]) -> tuple[Language, ...]:
     """Those of `languages` a text is written in, by its function words and letters; the first where it has none."""
     if len(languages) < 2:
         return languages
-    found = list(filter(None, map(_common(languages).__getitem__, words)))
-    counts = [(bits, found.count(bits)) for bits in set(found)]
-    votes = [sum([count for bits, count in counts if bits >> place & 1]) for place in range(len(languages))]
+    return spoken_by(sum(map(_remembered_votes(languages).__getitem__, words)), text, languages)
+
+
+def spoken_by(votes_of_words: int, text: str, languages: tuple[Language, ...]) -> tuple[Language, ...]:
+    """The same by the sum of `votes_of` its words."""
+    if len(languages) < 2:
+        return languages
+    votes = [votes_of_words >> _VOTES_BITS * place & _MOST_VOTES for place in range(len(languages))]
     if not text.isascii():
-        lowered = text.lower()
+        lowered = beyond_ascii(text).lower()
+        present = set(lowered)
         votes = [
-            vote + sum(map(lowered.count, language.letters)) for vote, language in zip(votes, languages, strict=True)
+            vote + sum(map(lowered.count, present & language.letters))
+            for vote, language in zip(votes, languages, strict=True)
         ]
     enough = max(votes) * _SHARE_OF_BEST
     if not enough:

@@ -72,8 +72,16 @@ def _is_border(word: str, place: int) -> bool:
 def joined(text: str) -> Iterator[str]:
     """Compounds in one word: `file-system` and `file_system` also as `filesystem`."""
     text = text.replace("_", "-")
-    divided = " ".join([run for run in text.split() if "-" in run])  # few, and the pattern is slow
-    for match in _COMPOUND.finditer(divided):
+    divided = []  # what stands between two blanks and has letters around a hyphen: little, and the pattern is slow
+    at = text.find("-", 1)
+    while at > 0:
+        past = at + 1
+        if text[at - 1].isalnum() and text[past : past + 1].isalnum():
+            past = text.find(" ", at)
+            past = len(text) if past < 0 else past
+            divided.append(text[text.rfind(" ", 0, at) + 1 : past])
+        at = text.find("-", past)
+    for match in _COMPOUND.finditer(" ".join(divided)):
         whole = match[0].replace("-", "")
         if len(whole) <= _LONGEST_COMPOUND:
             yield whole

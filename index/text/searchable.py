@@ -3,15 +3,14 @@
 Pure. The writer makes it once; a query meets it through the same `Keys`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from msgspec import Struct
 
 from index.model import Chunk, Corpus, Document
-from index.text.fold import words
-from index.text.tally import tally_of_words
+from index.text.vocabulary import Keyed
 
-DocumentKeys = Callable[[str, Sequence[str]], Sequence[str]]
+DocumentKeys = Callable[[str, str], Keyed]
 """`Keys.document_keys`."""
 
 
@@ -32,17 +31,8 @@ def searchable(document: Document, document_keys: DocumentKeys) -> list[Searchab
     found = []
     for chunk in document.chunks:
         title = title_line(document, chunk)
-        in_title, in_text = words(title), words(chunk.text)
-        keys = document_keys(f"{title}\n{chunk.text}", in_title + in_text)
-        found.append(
-            Searchable(
-                chunk=chunk,
-                title=title,
-                keys=" ".join(keys),
-                size=len(in_title) + len(in_text),
-                tally=tally_of_words(in_title, in_text, keys),
-            )
-        )
+        keyed = document_keys(title, chunk.text)
+        found.append(Searchable(chunk, title, keyed.keys, keyed.size, keyed.tally))
     return found
 
 

@@ -10,7 +10,8 @@ Pure. The writer makes it with the chunk, and it goes with the chunk.
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import accumulate, chain
+from operator import gt
 from struct import Struct
 from typing import Final, NamedTuple, Self
 from zlib import crc32
@@ -43,21 +44,19 @@ class Tallies(NamedTuple):
     @classmethod
     def of(cls, chunks: Sequence[int], lengths: Sequence[int], data: bytes) -> Self:
         """`lengths` are those of the chunks' tallies in bytes. Raises ValueError for what is no tally."""
-        bounds: list[int] = []
-        at = 0
-        for length in lengths:
-            if length < _HEAD.size or length % WIDTH or at * WIDTH + length > len(data):
-                raise ValueError("a tally is cut off")
-            in_title, in_text = _HEAD.unpack_from(data, at * WIDTH)
-            title = at + _HEAD.size // WIDTH
-            text = title + in_title
-            bounds += (at, title, text, text + in_text)
-            at += length // WIDTH
-            if text + in_text > at:
-                raise ValueError("a tally has fewer numbers than it says")
-        if at * WIDTH != len(data):
+        least = min(lengths, default=_HEAD.size)
+        heads = list(accumulate((length // WIDTH for length in lengths), initial=0))
+        if least < _HEAD.size or any(length % WIDTH for length in lengths) or heads[-1] * WIDTH > len(data):
+            raise ValueError("a tally is cut off")
+        if heads[-1] * WIDTH < len(data):
             raise ValueError("there is more than these tallies")
-        return cls(chunks, [*bounds, at], data)
+        numbers = _unpacked(data)
+        titles = [head + _HEAD.size // WIDTH for head in heads[:-1]]
+        texts = [title + numbers[head] for title, head in zip(titles, heads, strict=False)]
+        keys = [text + numbers[head + 1] for text, head in zip(texts, heads, strict=False)]
+        if any(map(gt, keys, heads[1:])):
+            raise ValueError("a tally has fewer numbers than it says")
+        return cls(chunks, [*chain.from_iterable(zip(heads, titles, texts, keys, strict=False)), heads[-1]], data)
 
     def sizes(self) -> dict[int, int]:
         """How many words each chunk has."""
@@ -66,9 +65,7 @@ class Tallies(NamedTuple):
 
     def column(self, column: int) -> "Iterator[array[int]]":
         """Of each chunk the numbers of its title, its text or its keys."""
-        numbers = array("I")
-        numbers.frombytes(self.data)
-        _reorder(numbers)
+        numbers = _unpacked(self.data)
         for first, past in zip(self.bounds[column::COLUMNS], self.bounds[column + 1 :: COLUMNS], strict=True):
             yield numbers[first:past]
 
@@ -81,7 +78,7 @@ class _Numbers(dict[str, bytes]):
         self._tokens_of = tokens_of
 
     def __missing__(self, word: str) -> bytes:
-        numbers = b"".join([_NUMBER.pack(number_of(token)) for token in self._tokens_of(word)])
+        numbers = numbers_of(self._tokens_of(word))
         if len(self) >= _REMEMBERED:
             self.clear()
         if len(word) <= _LONGEST_REMEMBERED:
@@ -98,11 +95,20 @@ def number_of(token: str) -> int:
     return crc32(token.encode())
 
 
+def numbers_of(tokens: Iterable[str]) -> bytes:
+    """Of tokens or keys, as a tally has them."""
+    return b"".join([_NUMBER.pack(number_of(token)) for token in tokens])
+
+
+def tally_of_numbers(in_title: int, in_text: int, numbers: Iterable[bytes]) -> bytes:
+    """Of a title and a text with so many words, by the numbers of these and of the keys."""
+    return b"".join([_HEAD.pack(in_title, in_text), *numbers])
+
+
 def tally_of_words(title: Sequence[str], text: Sequence[str], keys: Iterable[str]) -> bytes:
     """Of the words of title and text, as `fold.words` gives them, and of keys; those of one word may stay together."""
     of_word, of_keys = _OF_WORDS.__getitem__, _OF_KEYS.__getitem__
-    head = _HEAD.pack(len(title), len(text))
-    return b"".join(chain((head,), map(of_word, title), map(of_word, text), map(of_keys, keys)))
+    return tally_of_numbers(len(title), len(text), chain(map(of_word, title), map(of_word, text), map(of_keys, keys)))
 
 
 def tally_of(title: str, text: str, keys: str) -> bytes:
@@ -110,7 +116,10 @@ def tally_of(title: str, text: str, keys: str) -> bytes:
     return tally_of_words(words(title), words(text), keys.split())
 
 
-def _reorder(numbers: "array[int]") -> None:
-    """From the order of this machine's bytes to the stored one, or back."""
+def _unpacked(data: bytes) -> "array[int]":
+    """As stored, in the order of this machine's bytes."""
+    numbers = array("I")
+    numbers.frombytes(data)
     if sys.byteorder == "big":
         numbers.byteswap()
+    return numbers

@@ -8,15 +8,15 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
-from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from index.text import czech
 from index.text.fold import fold, words
-from index.text.languages import KNOWN, Language, chosen, spoken
+from index.text.languages import KNOWN, Language, chosen
 from index.text.pieces import is_unspaced, joined, pairs, parts, spaced
 from index.text.stemmers import stemmer
+from index.text.vocabulary import Keyed, Vocabulary
 
 WORDS_VERSION: Final = 1
 """Part of the fingerprint: raise it with every change that gives some document or query other keys."""
@@ -26,7 +26,6 @@ _MOST_STEMS: Final = 6  # of one word in one language; irregular verbs have more
 _SHORTEST_INFLECTED: Final = 3
 MEMO: Final = 16_384
 """Words; four times as many save 1 word in 300 from being looked at again."""
-_MOST_MIXES: Final = 8  # of languages, remembered at once
 
 Groups = tuple[tuple[str, ...], ...]
 
@@ -44,25 +43,21 @@ class Keys:
         are not looked at again.
         """
         self.languages = chosen(languages)
-        self._written: Callable[[tuple[Language, ...]], _Written] = lru_cache(_MOST_MIXES)(
-            partial(_Written, forms_dir=forms_dir, remembered=remembered)
+        self._vocabulary = Vocabulary(
+            self.languages, partial(_keys_of_written, forms_dir=forms_dir), remembered=remembered
         )
         self._asked: Callable[[str], Groups] = lru_cache(MEMO // 4)(self._groups)
 
-    def document_keys(self, text: str, found: Sequence[str]) -> list[str]:
-        """The keys of each word of a text, with blanks between; those of compounds written as one word come last.
+    def document_keys(self, title: str, text: str) -> Keyed:
+        """What the lexical index stores beside a title line and a text: the keys of each of their words.
 
-        `found` are the text's words, as `fold.words` gives them.
+        Those of compounds written as one word come last.
         """
-        composed = unicodedata.normalize("NFC", text)
-        if composed != text:
-            found = words(composed)
-        keys_of = self._written(spoken(found, composed, self.languages)).__getitem__
-        return list(filter(None, map(keys_of, chain(found, joined(composed)))))
+        return self._vocabulary.read(title, text)
 
     def keys_of_text(self, text: str) -> str:
-        """All of these, with blanks between, as the lexical index stores them."""
-        return " ".join(self.document_keys(text, words(text)))
+        """The keys alone, with blanks between."""
+        return self.document_keys("", text).keys
 
     def query_groups(self, text: str) -> Groups:
         """One group for each word, identifier part, compound or pair of letters; the keys in it are alternatives."""
@@ -79,32 +74,6 @@ class Keys:
             groups.update(((fold(pair),), None) for pair in pairs(word))
         groups.update((rule_keys(whole, self.languages), None) for whole in joined(text))
         return tuple(groups)
-
-
-class _Written(dict[str, str]):
-    """The keys of words as texts in some languages have them, separated by blanks; made when they are asked for.
-
-    What nobody asked for while `remembered` other words came in is forgotten. A word that is there costs no call of a
-    function of ours, and nearly all are.
-    """
-
-    def __init__(self, languages: tuple[Language, ...], forms_dir: Path | None, remembered: int) -> None:
-        super().__init__()
-        self._languages = languages
-        self._forms_dir = forms_dir
-        self._remembered = remembered
-        self._former: dict[str, str] = {}
-
-    def __missing__(self, word: str) -> str:
-        keys = self._former.get(word)
-        if keys is None:
-            keys = " ".join(_keys_of_written(word, self._languages, self._forms_dir))
-        if len(self) >= self._remembered:
-            self._former = dict(self)
-            self.clear()
-        if len(word) <= _LONGEST_WORD:
-            self[word] = keys
-        return keys
 
 
 def rule_keys(word: str, languages: tuple[Language, ...]) -> tuple[str, ...]:
