@@ -59,7 +59,10 @@ class Chat(Struct, frozen=True, kw_only=True):
         tuple[str, ...], Each(USER), "Users whose messages are erased and stay out, here since servers do not tell."
     ] = ()
     grace_ms: Annotated[
-        int, DURATION, "How long a room that the reader left is kept, hidden, before it is erased; `0s`: not at all."
+        int,
+        DURATION,
+        "How long a room that the reader left is kept, hidden, before it is erased; `0s`: not at all. So are all rooms "
+        "when this table is taken out.",
     ] = 24 * HOUR_MS
     gap_ms: Annotated[int, DURATION, "A silence this long ends a window of messages."] = HOUR_MS
     max_window_bytes: Annotated[int, SIZE, "A window of messages is not larger than this."] = 1_400

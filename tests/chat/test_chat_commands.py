@@ -105,6 +105,7 @@ async def test_without_the_table_nothing_of_rooms_is_found_and_status_says_until
     assert (status["rooms"], status["unread"], status["absent_rooms"]) == ({}, [], 1)
     assert status["absent_until_ms"] > time.time_ns() // 1_000_000
     assert all(one["hidden"] for one in status["sources"])
+    assert (await desk.sources("verify")).return_value == 0
 
 
 async def test_the_roster_shows_first_and_moves_only_when_told(
