@@ -139,6 +139,7 @@ async def _written(options: argparse.Namespace, config: Config, size: int) -> No
     async with open_store(config.index_file, is_writer=True) as store:
         async with store.transaction():  # which ends with their codes
             pass
+        await store.merge()
         await store.wipe()
 
 

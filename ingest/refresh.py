@@ -108,6 +108,8 @@ async def refresh(
         await note_pending(writer, now_ms())
     if copy is not None and delivered is not None and (filled.embedded or filled.refused):
         delivered += await copy.deliver(store)
+    with suppress(SourcesError):  # as for `_record`
+        await store.merge()
     wiped = await _wipe(store)
     seconds = time.monotonic() - start
     return Report(

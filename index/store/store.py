@@ -7,6 +7,7 @@ needs is imported when something is written.
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from json import dumps, loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -209,6 +210,18 @@ class Store:
 
         if self._traces is not None:
             await erase.ease(self.connection, self._traces)
+
+    async def merge(self) -> None:
+        """Merge the segments of the full-text indexes where there are many. Not inside a transaction."""
+        from index.store import segments
+
+        if self._traces is None or self._traces.is_bulk:  # to be written anew by the wipe
+            return
+        for table in await self.connection.run(segments.many):
+            is_left = True
+            while is_left:
+                async with self.transaction():
+                    is_left = await self.connection.run(partial(segments.merge_some, table=table))
 
     async def wipe(self) -> "Wiped":
         """Make it true that deleted text is in no byte of the file. Not inside a transaction."""

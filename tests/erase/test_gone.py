@@ -6,13 +6,14 @@ import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Iterable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from index.store import codes, documents, driver, erase, fulltext, pages, separators
+from index.store import codes, documents, driver, erase, fulltext, pages, segments, separators
 from index.store.store import Store, open_store
 from tests.erase.graveyard import Graveyard, finds, is_sound, page, put_texts, stale_terms
 
@@ -196,7 +197,7 @@ async def test_copies_in_unallocated_space_are_gone(graveyard: Graveyard) -> Non
 Step = tuple[str, list[int]]
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["put", "remove", "embed", "recode", "hide", "wipe", "crash", "wipe", "put"]),
+        st.sampled_from(["put", "remove", "embed", "recode", "hide", "wipe", "crash", "wipe", "put", "merge"]),
         st.lists(st.integers(0, 30), min_size=1, max_size=8),
     ),
     max_size=14,
@@ -214,6 +215,9 @@ def test_after_any_history_what_is_gone_is_nowhere_and_what_stands_is_found(
         patched.setattr(erase, "BULK_SHARE", 1 / 4)
         patched.setattr(codes, "CODES_FROM", 8)
         patched.setattr(fulltext, "MOST_YOUNG", 4)
+        patched.setattr(segments, "LEAST_CHUNKS", 0)
+        patched.setattr(segments, "MOST", 1)
+        patched.setattr(segments, "PAGES_AT_ONCE", 1)
         asyncio.run(_live_through(graveyard, steps))
 
 
@@ -247,6 +251,12 @@ async def _take(graveyard: Graveyard, store: Store, kind: str, numbers: list[int
         case "hide":
             async with store.transaction():
                 await store.connection.execute("UPDATE source SET is_hidden = ?", (numbers[0] % 2,))
+        case "merge" if numbers[0] < 8:  # and not to its end
+            async with store.transaction():
+                for table in await store.connection.run(segments.many):
+                    await store.connection.run(partial(segments.merge_some, table=table))
+        case "merge":
+            await store.merge()
         case "wipe":
             assert (await store.wipe()).is_done
             await _check(graveyard, store)
