@@ -212,6 +212,7 @@ class CensoredView:
         self.candidates = view.candidates
         self.stored = view.stored
         self.notes = view.notes
+        self.newest = view.newest
 
     async def lexical(self, query: Query, *, limit: int) -> list[Ranked]:
         return await self._without(await self._view.lexical(query, limit=limit))
