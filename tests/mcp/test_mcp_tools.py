@@ -32,6 +32,8 @@ def told(community: Community, *arguments: str) -> dict[str, object]:
     ("name", "arguments", "command"),
     [
         ("search", {"texts": ["rotate the signing key"]}, ["search", "rotate the signing key"]),
+        ("search", {"texts": ["tag:security"]}, ["search", "tag:security"]),
+        ("search", {"texts": ["nobodywrotethis"]}, ["search", "nobodywrotethis"]),
         ("toc", {"source": "handbook"}, ["toc", "--source", "handbook"]),
         ("grep", {"pattern": "SENDREPORTS", "ignore_case": True}, ["grep", "-i", "SENDREPORTS"]),
         ("ask", {"question": "signing key", "sources_only": True}, ["ask", "--sources-only", "signing key"]),
