@@ -31,6 +31,9 @@ from index.store.purges import PurgeRecord
 from index.store.rooms import ADMITTED, DONE, RoomRecord, save_room
 from index.store.schema import STEPS
 from index.store.store import Store, open_store
+from index.text.fold import words
+from index.text.tally import tally_of
+from index.text.vocabulary import Keyed
 from ingest.chat.ledger import NO_REPLY
 from ingest.chat.purging import Burial, apply_purges, remove
 from ingest.chat.rendering import Utterance, source_id, window_document
@@ -89,7 +92,11 @@ def records(number: int, said: list[Utterance]) -> list[MessageRecord]:
 async def writing(folder: Path) -> AsyncIterator[Writer]:
     made_with = Fingerprint(len(STEPS), 1, 1, 1, ("en",), "noise", DIMENSION, "", "")
     async with open_store(folder / "index.sqlite", is_writer=True) as store:
-        yield Writer(store, made_with, lambda text, found: [text])
+        yield Writer(store, made_with, _as_written)
+
+
+def _as_written(title: str, text: str) -> Keyed:
+    return Keyed(len(words(text)), text, tally_of("", text, text))
 
 
 async def put(writer: Writer, talk: Talk, first: int, past: int) -> None:

@@ -14,6 +14,7 @@ import aiosqlite
 from index.model import Chunk, ChunkId, Document, DocumentId, SourceId, Span
 from index.store import tallies
 from index.store.driver import Connection, File
+from index.store.rows import insert
 from index.text.parts import embedding_text
 from index.text.searchable import Searchable, embedded_title
 
@@ -21,6 +22,7 @@ LABELS = ("tags", "area", "confidence")
 """Fields of the front matter that become rows of `document_label`; the name there is the operator's."""
 LABEL_NAMES = {"tags": "tag", "area": "area", "confidence": "confidence"}
 _EMPTY = "[]"
+_PART = "part(chunk_key, ordinal, first, past, digest)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,15 +196,17 @@ def _insert(connection: Connection, source_key: int, fresh: Sequence[_Fresh]) ->
     if not fresh:
         return
     keyed = list(enumerate(fresh, start=_first_chunk_key(connection, source_key, len(fresh))))
-    connection.executemany(
-        "INSERT INTO chunk(chunk_key, id, document_key, ordinal, size, title, body, keys, heading, section, paragraph,"
-        " first_line, last_line, flags, messages, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    insert(
+        connection,
+        "chunk(chunk_key, id, document_key, ordinal, size, title, body, keys, heading, section, paragraph, first_line,"
+        " last_line, flags, messages, digest)",
         [(key, new.item.chunk.id, new.document_key, *_columns(new.item, new.digest)) for key, new in keyed],
     )
     tallies.put(connection, [(key, new.item.tally) for key, new in keyed])
     _put_senders(connection, [(key, new.item.chunk) for key, new in keyed])
-    connection.executemany(
-        "INSERT INTO part(chunk_key, ordinal, first, past, digest) VALUES (?, ?, ?, ?, ?)",
+    insert(
+        connection,
+        _PART,
         [
             (key, number, span.start, span.end, part_digest)
             for key, new in keyed
@@ -235,7 +239,7 @@ def _update(connection: Connection, key: int, document: Document, item: Searchab
         else:
             fresh.append((key, number, span.start, span.end, part_digest))
     _remove_parts(connection, [part for parts in spare.values() for part in parts])
-    connection.executemany("INSERT INTO part(chunk_key, ordinal, first, past, digest) VALUES (?, ?, ?, ?, ?)", fresh)
+    insert(connection, _PART, fresh)
 
 
 def _move(connection: Connection, key: int, chunk: Chunk) -> None:
@@ -250,8 +254,7 @@ def _move(connection: Connection, key: int, chunk: Chunk) -> None:
 
 def _put_senders(connection: Connection, chunks: Sequence[tuple[int, Chunk]]) -> None:
     rows = [(sender, key) for key, chunk in chunks for sender in sorted({message.sender for message in chunk.messages})]
-    if rows:
-        connection.executemany("INSERT INTO chunk_sender(sender, chunk_key) VALUES (?, ?)", rows)
+    insert(connection, "chunk_sender(sender, chunk_key)", rows)
 
 
 def _parts(document: Document, item: Searchable) -> list[tuple[Span, bytes]]:

@@ -4,7 +4,7 @@ A file of before has none. `take_in`, which ends each transaction, makes a few t
 made when it is read.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Final
@@ -12,6 +12,7 @@ from typing import Final
 from index.errors import StoreError
 from index.store.driver import Connection, File
 from index.store.lists import as_json, numbers_of
+from index.store.rows import insert
 from index.text.tally import COLUMNS, WIDTH, Tallies, tally_of
 
 AT_ONCE: Final = 5_000
@@ -20,9 +21,8 @@ BEHIND: Final = "tallies.behind"
 """Entry of `meta`, there while chunks with a higher key than it says may have no tally."""
 _TEXTS: Final = "CAST(title AS BLOB), CAST(body AS BLOB), CAST(keys AS BLOB)"
 """As bytes, since a text that is damaged would be no text to SQLite, and then nothing could be written or verified."""
-_PUT: Final = (
-    "INSERT INTO tally(chunk_key, data) VALUES (?, ?) ON CONFLICT(chunk_key) DO UPDATE SET data = excluded.data"
-)
+_INTO: Final = "tally(chunk_key, data)"
+_INSTEAD: Final = "ON CONFLICT(chunk_key) DO UPDATE SET data = excluded.data"
 
 
 def read(connection: Connection, chunks: Iterable[int]) -> Tallies:
@@ -41,9 +41,9 @@ def read(connection: Connection, chunks: Iterable[int]) -> Tallies:
     return held if len(found) == len(asked) else _joined(connection, held, set(asked).difference(found))
 
 
-def put(connection: Connection, tallies: Iterable[tuple[int, bytes]]) -> None:
+def put(connection: Connection, tallies: Sequence[tuple[int, bytes]]) -> None:
     """Of chunks by key, in place of others. Inside a transaction."""
-    connection.executemany(_PUT, tallies)
+    insert(connection, _INTO, tallies, or_else=_INSTEAD)
 
 
 async def take_in(connection: File) -> None:
@@ -76,7 +76,7 @@ def _take_in(connection: Connection) -> None:
         f"SELECT chunk_key, {_TEXTS} FROM chunk WHERE chunk_key > ? ORDER BY chunk_key LIMIT ?", (behind, AT_ONCE)
     )
     for last, *texts in rows:
-        connection.execute(_PUT, (last, _made(*texts)))
+        put(connection, [(last, _made(*texts))])
     if last == behind:
         connection.execute("DELETE FROM meta WHERE name = ?", (BEHIND,))
     else:

@@ -15,6 +15,8 @@ from msgspec import Struct
 
 from index.model import Vector
 from index.store.driver import Connection, File
+from index.store.lists import as_json
+from index.store.rows import insert
 from index.store.scope import Range, within
 
 PROBED: Final = "probe"
@@ -105,22 +107,32 @@ def _pending(connection: Connection, after: int, limit: int, max_chars: int | No
     return found
 
 
-async def save(connection: aiosqlite.Connection, vectors: Sequence[tuple[PendingPart, Vector]]) -> int:
+async def save(connection: File, vectors: Sequence[tuple[PendingPart, Vector]]) -> int:
     """Store vectors of parts that are still there and unchanged; returns how many. Inside a transaction."""
     if not vectors:
         return 0
-    parts = [part for part, _ in vectors]
+    return await connection.run(lambda bare: _save(bare, vectors))
+
+
+def _save(connection: Connection, vectors: Sequence[tuple[PendingPart, Vector]]) -> int:
+    waiting = connection.execute(
+        "SELECT part_key, chunk_key, digest FROM json_each(?) CROSS JOIN part ON part_key = value"
+        " WHERE has_vector IS NULL",
+        (as_json([part.part for part, _ in vectors]),),
+    )
+    wanted = {int(part): (int(chunk), bytes(digest)) for part, chunk, digest in waiting}
     quantised = quantise_all([vector for _, vector in vectors])
-    saved = await connection.executemany(
-        "INSERT INTO vector(chunk_key, part_key, data) SELECT chunk_key, part_key, ? FROM part"
-        " WHERE part_key = ? AND digest = ? AND has_vector IS NULL",
-        [(data, part.part, part.digest) for part, data in zip(parts, quantised, strict=True)],
+    rows: list[tuple[int, int, bytes]] = []
+    for (part, _), data in zip(vectors, quantised, strict=True):
+        chunk, digest = wanted.pop(part.part, (0, None))
+        if digest == part.digest:
+            rows.append((chunk, part.part, data))
+    insert(connection, "vector(chunk_key, part_key, data)", rows)
+    connection.execute(
+        "UPDATE part SET has_vector = 1 WHERE part_key IN (SELECT value FROM json_each(?))",
+        (as_json([part for _, part, _ in rows]),),
     )
-    await connection.executemany(
-        "UPDATE part SET has_vector = 1 WHERE part_key = ? AND digest = ? AND has_vector IS NULL",
-        [(part.part, part.digest) for part in parts],
-    )
-    return saved.rowcount
+    return len(rows)
 
 
 async def refuse(connection: aiosqlite.Connection, part: PendingPart, reason: str) -> None:
