@@ -22,6 +22,7 @@ from index.store.postings import ALL_MATCHES, MOST_MATCHES, quoted
 from index.store.scope import Range, Scope
 from index.text.bm25 import PART_WEIGHT, Feature
 from index.text.fold import tokens, words
+from index.text.tally import Tallies
 from index.text.words import Keys
 
 MOST_CONTAINING: Final = 2_000
@@ -83,10 +84,7 @@ class WordRanking:
             of_common, looked_at = self._common.features(common, expression, read_ones, task)
             groups += of_common
         features = [feature for group in groups for feature in group]
-        if looked_at is not None and self._scope.few and not is_small:
-            features += pairs.looked_at(looked_at, asked, self._sums, of=self._scope.few, chunks=chunks)
-        else:
-            features += pairs.everywhere(self._connection, asked, self._scope, self._sums)
+        features += self._of_pairs(asked, None if is_small else looked_at, chunks)
         best = self._best(features, task, limit)
         covered = self._sums.coverage(groups, [key for key, _, _ in best], chunks=chunks)
         return [Ranked(chunk, rank, score, covered[key]) for rank, (key, chunk, score) in enumerate(best, start=1)]
@@ -95,6 +93,12 @@ class WordRanking:
         """Where a large index is read: a narrow scope of few runs by itself."""
         inside = self._scope.reach() if self._scope.is_narrow else None
         return self._scope.visible if inside is None or len(inside) > MOST_RUNS else inside
+
+    def _of_pairs(self, asked: Sequence[Word], looked_at: Tallies | None, chunks: int) -> list[Feature]:
+        """In a narrow scope in the chunks that were looked at anyway, if there are such."""
+        if looked_at is None or not self._scope.few:
+            return pairs.everywhere(self._connection, asked, self._scope, self._sums)
+        return pairs.looked_at(looked_at, asked, self._sums, of=self._scope.few, chunks=chunks)
 
     def demands(self, query: Query) -> Demands:
         phrases = [term.text for term in query.terms if term.is_phrase and not term.is_excluded]
