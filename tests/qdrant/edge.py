@@ -284,6 +284,7 @@ _MATCHES: dict[str, Callable[[Any], Any]] = {
     "value": edge.MatchValue,
     "any": edge.MatchAny,
     "phrase": edge.MatchPhrase,
+    "text_any": edge.MatchTextAny,
     "prefix": edge.MatchPrefix,
     "substring": edge.MatchSubstring,
 }

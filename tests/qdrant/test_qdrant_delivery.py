@@ -28,15 +28,16 @@ from tests.qdrant.server import Fault, serving, to_put
 async def test_the_collection_is_made_frugal_labelled_and_with_an_index_for_every_filter(place: Place) -> None:
     await place.refresh(place.config(extra="shards = 3\nreplicas = 3"))
     [made] = [one.body for one in place.server.requests if (one.method, one.path) == ("PUT", "/collections/sources")]
-    assert made["vectors"]["dense"]["on_disk"] is False
+    assert made["vectors"]["dense"]["on_disk"] is True
     assert made["vectors"]["dense"]["datatype"] == "uint8"
     assert made["hnsw_config"] == {"m": 8, "ef_construct": 64, "on_disk": True}
     assert made["on_disk_payload"] is True
     assert made["sparse_vectors"]["words"] == {"index": {"on_disk": True}, "modifier": "idf"}
     assert (made["shard_number"], made["replication_factor"], made["write_consistency_factor"]) == (3, 3, 2)
-    optimizers = made["optimizers_config"]
-    assert (optimizers["default_segment_number"], optimizers["memmap_threshold"]) == (2, 5_000)
-    assert optimizers["indexing_threshold"] == 20_000
+    assert made["optimizers_config"] == {
+        "default_segment_number": 8, "max_segment_size": 5_000, "indexing_threshold": 2_500,
+        "deleted_threshold": 0.001, "vacuum_min_vector_number": 100,
+    }  # fmt: skip
     assert made["metadata"]["program"] == "sources"
     assert made["metadata"]["fingerprint"]["embedder"] == "hashing-16"
     assert {one.body["field_name"] for one in place.server.asked("/sources/index")} == set(INDEXES)

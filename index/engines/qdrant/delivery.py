@@ -132,7 +132,7 @@ async def _prepared(store: Store, cluster: Cluster) -> Label:
     there = {} if found.records is None else await records.read_all(cluster)
     label = Label(await writer_name(store), uuid4().hex, fingerprint, is_filling=True)
     await _begin(store, cluster, label, there)
-    await labels.make(cluster, label)
+    await labels.make(cluster, label, chunks=await outgoing.waiting(store.connection))
     await labels.relabel(cluster, label)
     return label
 

@@ -72,7 +72,8 @@ def holding(word: Asked) -> models.Filter:
     if word.terms:
         any_of.append(_any("terms", word.terms))
     if word.keys:
-        any_of.append(_any("keys", word.keys))
+        match = models.MatchTextAny(text_any=" ".join(word.keys))
+        any_of.append(models.FieldCondition(key="keys", match=match))
     return models.Filter(should=any_of)
 
 
@@ -83,7 +84,7 @@ def containing(part: str, *, is_prefix: bool) -> Condition:
 
 
 def pending() -> Condition:
-    return models.FieldCondition(key="pending", range=models.Range(gt=0))
+    return models.Filter(must_not=[_is("pending", 0)])
 
 
 def without(name: str) -> Condition:

@@ -18,8 +18,10 @@ from index.errors import ConfigError, EngineError
 from index.model import Fingerprint
 
 PROGRAM: Final = "sources"
-LAYOUT: Final = 1
-"""Raise it with every change of points or records that an older reader would misread."""
+LAYOUT: Final = 2
+"""Raise it with every change of points, records or indexes that an older reader would misread."""
+RESTORED: Final = frozenset({1, LAYOUT})
+"""Layouts that an index file can be made from: what these tell apart are words, which are found anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +108,9 @@ async def _label(cluster: Cluster, name: str) -> Label:
 
 
 def check_layout(label: Label, cluster: Cluster) -> None:
-    """Raise `EngineError` for a layout that this program does not know."""
+    """Raise `EngineError` for a layout that this program does not search."""
     if label.layout != LAYOUT:
-        what = f"{cluster.name}: collection {cluster.settings.collection} has layout {label.layout}"
-        raise EngineError(f"{what}, this program reads {LAYOUT} (use the same version as the writer)")
+        raise _other_layout(label, cluster, "run `sources refresh` on the writer: it makes the collection anew")
 
 
 def check_readable(label: Label, cluster: Cluster) -> None:
@@ -119,6 +120,24 @@ def check_readable(label: Label, cluster: Cluster) -> None:
     were withdrawn since.
     """
     check_layout(label, cluster)
+    _check_whole(label, cluster)
+
+
+def check_restorable(label: Label, cluster: Cluster) -> None:
+    """As `check_readable`, for making an index file of the collection, which older layouts are good for too."""
+    if label.layout not in RESTORED:
+        raise _other_layout(label, cluster, "use the version that wrote it")
+    _check_whole(label, cluster)
+
+
+def _other_layout(label: Label, cluster: Cluster, remedy: str) -> EngineError:
+    what = f"{cluster.name}: collection {cluster.settings.collection} has layout {label.layout}"
+    if label.layout > LAYOUT:
+        remedy = "use the same version as the writer"
+    return EngineError(f"{what}, this program reads {LAYOUT} ({remedy})")
+
+
+def _check_whole(label: Label, cluster: Cluster) -> None:
     if label.is_filling:
         what = f"{cluster.name}: collection {cluster.settings.collection} is being filled and not whole yet"
         raise EngineError(f"{what} (ask again later; if nobody fills it, run `sources refresh` on the writer)")
@@ -141,8 +160,11 @@ def differences(label: Label, fingerprint: Fingerprint) -> list[str]:
     return found + fingerprint.differences(same)
 
 
-async def make(cluster: Cluster, label: Label) -> None:
-    """What is not there of both collections, with every index. The label comes with each, so there is none without."""
+async def make(cluster: Cluster, label: Label, *, chunks: int) -> None:
+    """What is not there of both collections, with every index. The label comes with each, so there is none without.
+
+    `chunks` are those that it shall hold at first.
+    """
     settings = cluster.settings
 
     async def records(client: AsyncQdrantClient) -> None:
@@ -156,7 +178,7 @@ async def make(cluster: Cluster, label: Label) -> None:
                 metadata=label.metadata,
             )
 
-    async def chunks(client: AsyncQdrantClient) -> None:
+    async def points(client: AsyncQdrantClient) -> None:
         if not await client.collection_exists(settings.collection):
             await client.create_collection(
                 settings.collection,
@@ -164,7 +186,7 @@ async def make(cluster: Cluster, label: Label) -> None:
                 sparse_vectors_config=layout.sparse_vectors(),
                 on_disk_payload=True,
                 hnsw_config=layout.HNSW,
-                optimizers_config=layout.OPTIMIZERS,
+                optimizers_config=layout.optimizers(chunks, label.fingerprint.dimension),
                 shard_number=settings.shards,
                 replication_factor=settings.replicas,
                 write_consistency_factor=settings.write_factor,
@@ -172,7 +194,7 @@ async def make(cluster: Cluster, label: Label) -> None:
             )
 
     await cluster.write(records)
-    await cluster.write(chunks)
+    await cluster.write(points)
     await index_fields(cluster)
 
 

@@ -119,7 +119,7 @@ def point_of(one: OutgoingChunk, source: SourceFields) -> models.PointStruct:
         "parts": [[p.span.start, p.span.end, p.vector is not None, p.refusal] for p in one.parts],
         "pending": sum(p.vector is None and p.refusal is None for p in one.parts),
         "terms": sorted({*in_title, *in_text}),
-        "keys": sorted(set(one.keys.split())),
+        "keys": " ".join(sorted(set(one.keys.split()))),
         "words": " ".join([*in_title, TITLE_END, *in_text]),
     }
     return models.PointStruct(id=chunk.id, vector=named, payload=payload)

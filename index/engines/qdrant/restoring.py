@@ -63,7 +63,7 @@ async def restore(
     file that holds an index already.
     """
     label = await labels.read_label(cluster)
-    labels.check_readable(label, cluster)
+    labels.check_restorable(label, cluster)
     await _begin(store, label)
     said = await records.read_all(cluster)
     await _put_sources(store, said)
