@@ -8,7 +8,7 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sources.measuring.memory import memory_of
@@ -25,9 +25,15 @@ class Finished:
 
 
 def run_alone(
-    command: Sequence[str], *, environment: Mapping[str, str] | None = None, accepted: Collection[int] = (0,)
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    accepted: Collection[int] = (0,),
+    watch: Callable[[int], None] = lambda process: None,
 ) -> Finished:
     """Run to the end. Another exit than those accepted ends the bench with what the command complained of.
+
+    `watch` is called all the while, with the process's id; it may be gone by then.
 
     Without an environment of its own it has this one's, but may keep its bytecode, as a program that is installed has.
     """
@@ -44,6 +50,7 @@ def run_alone(
         while process.poll() is None:
             memory = memory_of(process.pid)
             peak = max(peak, memory.peak if memory else 0)
+            watch(process.pid)
             time.sleep(_LOOK_EVERY_S)
         seconds = time.perf_counter() - start
         after = os.times()

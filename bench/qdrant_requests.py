@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 from urllib.parse import unquote
 
 import httpx
@@ -13,7 +13,7 @@ import numpy
 from msgspec.structs import replace
 from qdrant_client import AsyncQdrantClient
 
-from bench.qdrant_engine import COLLECTION, OPTIMIZE
+from bench.qdrant_engine import COLLECTION, OPTIMIZE, UPSERT, write
 from bench.writing import texts_of
 from index.embed.hashing import HashingEmbedder
 from index.engines.qdrant.cluster import Cluster
@@ -45,7 +45,7 @@ async def record(options: argparse.Namespace, folder: Path) -> list[list[int]]:
     keys = Keys(config.index.languages)
     questions = [texts.question(number, options.chunks) for number in range(options.questions)]
     async with open_store(config.index_file, is_writer=True) as store:
-        await write(store, near, SyntheticWorker(texts, options.chunks), config, keys)
+        await write_index(store, near, SyntheticWorker(texts, options.chunks), config, keys)
         with closing(Edge()) as edge:
             with (folder / "told").open("w") as told:
                 async with cluster_of(edge, told) as cluster:
@@ -64,7 +64,7 @@ def neighbours(dimension: int) -> Neighbours:
     return Neighbours(HashingEmbedder(dimension).identity, sample)
 
 
-async def write(store: Store, near: Neighbours, worker: SyntheticWorker, config: Config, keys: Keys) -> None:
+async def write_index(store: Store, near: Neighbours, worker: SyntheticWorker, config: Config, keys: Keys) -> None:
     identity = near.identity
     report = await refresh(
         store,
@@ -86,25 +86,22 @@ async def cluster_of(edge: Edge, written: TextIO) -> AsyncIterator[Cluster]:
     answering = transport(edge)
     points = 0
 
-    def write_line(verb: str, collection: str, body: dict[str, Any]) -> None:
-        written.write(json.dumps([verb, collection, body]) + "\n")
-
     def answer(request: httpx.Request) -> httpx.Response:
         nonlocal points
         _, _, collection, *rest = request.url.path.split("/")
         verb, body = f"{request.method} {'/'.join(rest)}".strip(), json.loads(request.content or b"{}")
-        write_line(verb, unquote(collection), body)
-        if verb == "PUT points" and collection == COLLECTION:
+        write(written, verb, unquote(collection), body)
+        if verb == UPSERT and collection == COLLECTION:
             points += len(body["points"])
             if points % BREATH < BATCH:
-                write_line(OPTIMIZE, collection, {})
+                write(written, OPTIMIZE, collection, {})
         return answering.handle_request(request)
 
     client = AsyncQdrantClient("http://edge", transport=httpx.MockTransport(answer), check_compatibility=False)
     yield Cluster(client, QdrantSettings("http://edge"), "qdrant in this process")
     await client.close()
     if points:
-        write_line(OPTIMIZE, COLLECTION, {})
+        write(written, OPTIMIZE, COLLECTION, {})
 
 
 async def ask(cluster: Cluster, keys: Keys, near: Neighbours, questions: list[str]) -> None:
