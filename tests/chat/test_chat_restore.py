@@ -61,7 +61,7 @@ async def test_what_was_redacted_or_purged_since_the_copy_goes_again(
     assert await host.found("quixotry"), "the copy is older than the order"
     before = await status(desk)
     assert before["waiting_orders"] == 1
-    assert "orders to forget are not carried out" in str(before["troubles"])
+    assert "1 order to forget is not carried out" in str(before["troubles"])
     await host.refresh()
     assert await host.texts(room) == ["standing answer"]
     for fragment in ("xyloph", "phonic", "quixot", "xotry"):
