@@ -66,9 +66,11 @@ async def absent_chat(
     """For a configuration without `[chat]`. None when nothing was read of any room, or its time is over: what no
     worker owns is erased.
     """
-    account = next((source.id for source in await _chat(store) if source.id.startswith("chat:@")), None)
-    if account is None:
+    known = [source.id for source in await _chat(store)]
+    if not known:
         return []
+    # A run that was killed before its end has left rooms, and not yet the account.
+    account = next((source for source in known if source.startswith("chat:@")), known[0])
     user = UserId(await store.value(ACCOUNT) or account.partition(":")[2])
     settings = ChatSettings("", user, orders=orders)
     if (grace := await store.value(GRACE)) is not None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from index.model import EventId, RoomId, UserId
+from index.model import EventId, RoomId, SourceId, UserId
 from index.store.purges import PurgeRecord
+from index.store.store import open_store
 from ingest.chat import orders
 from ingest.chat.gates import Override
 from tests.chat.host import Host, host_for, report_of
@@ -291,6 +292,10 @@ async def test_rooms_of_an_account_that_is_configured_no_more_are_hidden_at_once
     host.now_ms = None
     await host.refresh()
     assert await host.found("hello")
+    async with open_store(host.file, is_writer=True) as store, store.transaction():
+        await store.forget(SourceId(f"chat:{reader.user}"))  # as a first run leaves it that is killed at its end
+    await host.refresh_without_chat()
+    assert host.holds("hello")
     host.set(grace_ms=0)
     await host.refresh()
     await host.refresh_without_chat()
