@@ -1,13 +1,20 @@
-"""A configuration with one repository and one folder of notes, and an index that a refresh made of the repository."""
+"""A configuration with one repository and one folder of notes, and an index that a refresh made of the repository.
+
+Both are made once in each process, and every test gets a copy: a refresh costs ten times as much.
+"""
 
 import asyncio
+import os
+import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from ingest.forge.clone import clone_name
 from sources.app import run_refresh
 from sources.cli.main import group
 from sources.config.load import load
@@ -62,16 +69,17 @@ class Community:
         git(self.folder / "handbook", "commit", "-q", "-m", "x")
 
 
-@pytest.fixture
-def community(tmp_path: Path) -> Community:
-    community = Community(tmp_path)
-    (tmp_path / "handbook").mkdir()
-    git(tmp_path / "handbook", "init", "-q", "-b", "main")
-    community.commit("ops/keys.md", KEYS_PAGE)
-    community.commit("bin/send", SCRIPT)
-    (tmp_path / "wiki" / "guides").mkdir(parents=True)
-    (tmp_path / "wiki" / "guides" / "start.md").write_text("# Start\n\nRead about the signing key first.\n")
-    community.config_file.write_text(
+@cache
+def _made(base: Path) -> Community:
+    """The one that tests get copies of, below the folder of this process; there is no index yet."""
+    made = Community(base / "community")
+    (made.folder / "handbook").mkdir(parents=True)
+    git(made.folder / "handbook", "init", "-q", "-b", "main")
+    made.commit("ops/keys.md", KEYS_PAGE)
+    made.commit("bin/send", SCRIPT)
+    (made.folder / "wiki" / "guides").mkdir(parents=True)
+    (made.folder / "wiki" / "guides" / "start.md").write_text("# Start\n\nRead about the signing key first.\n")
+    made.config_file.write_text(
         """
         state_dir = "state"
         embed = { kind = "off" }
@@ -85,7 +93,23 @@ def community(tmp_path: Path) -> Community:
         paths = ["guides"]
         """
     )
-    return community
+    return made
+
+
+@cache
+def _refreshed(base: Path) -> Community:
+    """The same with an index of its repository."""
+    made = Community(base / "refreshed community")
+    shutil.copytree(_made(base).folder, made.folder)
+    report = asyncio.run(run_refresh(load(made.config_file), Credentials(None), only=["handbook"]))
+    assert not report.failed, report.failed
+    return made
+
+
+@pytest.fixture
+def community(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Community:
+    shutil.copytree(_made(tmp_path_factory.getbasetemp()).folder, tmp_path, dirs_exist_ok=True)
+    return Community(tmp_path)
 
 
 @pytest.fixture
@@ -96,8 +120,13 @@ def packed(community: Community, dictionaries: Path) -> Community:
 
 
 @pytest.fixture
-def indexed(community: Community) -> Community:
-    config = load(community.config_file)
-    report = asyncio.run(run_refresh(config, Credentials(None), only=["handbook"]))
-    assert not report.failed, report.failed
+def indexed(community: Community, tmp_path_factory: pytest.TempPathFactory) -> Community:
+    """As a refresh of its repository leaves it."""
+    before, after = _refreshed(tmp_path_factory.getbasetemp()).folder / "state", community.folder / "state"
+    shutil.copytree(before, after, ignore=shutil.ignore_patterns("models", "*.lock"))
+    (after / "models").mkdir()
+    for file in (before / "models").iterdir():  # a file there is never changed in place
+        os.link(file, after / "models" / file.name)
+    [clone] = (after / "clones").iterdir()
+    clone.rename(clone.with_name(clone_name("handbook", str(community.folder / "handbook"))))
     return community
