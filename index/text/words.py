@@ -142,5 +142,10 @@ def _stems_of_forms(forms: tuple[str, ...], head: str, language: Language) -> li
 
     Other first letters are negations, suppletion and mistakes of the dictionary: none of them the same word.
     """
-    stems = Counter(_stem(form, language) for form in forms if form.isalpha() and fold(form)[:1] == head)
+    folded = fold("\n".join(forms)).split("\n")  # all at once: each has a dozen
+    alike = [(form, bare) for form, bare in zip(forms, folded, strict=True) if bare[:1] == head and form.isalpha()]
+    if language.stemmer is None:
+        stems = Counter([czech.strip(bare) for _, bare in alike])
+    else:
+        stems = Counter([_stem(form, language) for form, _ in alike])
     return sorted(stems, key=lambda stem: (-stems[stem], stem))
