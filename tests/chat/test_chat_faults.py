@@ -12,7 +12,7 @@ import pytest
 from index.store.store import open_store
 from tests.chat.host import Host, host_for, own_report
 from tests.chat.refresh_once import runner
-from tests.matrix.people import Person
+from tests.matrix.people import People, Person
 from tests.matrix.proxy import (
     Fault,
     Forward,
@@ -289,13 +289,18 @@ async def test_a_place_in_history_that_is_lost_is_found_again(
     assert await host.dump() == await undisturbed.dump()
 
 
-async def test_a_homeserver_that_was_set_back_has_its_rooms_read_again(
-    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+async def test_a_homeserver_that_was_set_back_has_its_rooms_read_again_and_what_it_lost_is_forgotten(
+    tmp_path: Path, people: People, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
 ) -> None:
     host = disturbed(tmp_path / "state", proxy.url, reader)
+    host.set(state_rotation=0)  # nothing is sampled
     await talk.first_half(reader)
     await host.refresh()
     await talk.second_half()
+    kitchen, _ = talk.rooms
+    had = await host.texts(kitchen)
+    admin = await people.register("root", is_admin=True)
+    await admin.purge_history(kitchen, up_to_event=talk.events[4])
     # What it answers then: nothing new, and a token from before ours.
     behind = {"next_batch": "s1_0_0_0_0_0_0_0_0_0_0_0_0_0"}
     proxy.add(Rule(answer_json(behind), path="/sync", times=1))
@@ -304,6 +309,9 @@ async def test_a_homeserver_that_was_set_back_has_its_rooms_read_again(
     await undisturbed.refresh()
     for room in talk.rooms:
         assert await host.texts(room) == await undisturbed.texts(room)
+    lost = set(had) - set(await host.texts(kitchen))
+    assert {"kitchen0 word", "kitchen1 word", "edited2 word"} <= lost
+    assert not any(map(host.holds, ("kitchen0 word", "kitchen1 word")))
 
 
 async def test_in_a_federated_room_history_is_fetched_first_and_gaps_end_at_what_is_known(
