@@ -258,13 +258,15 @@ async def test_a_sync_that_cannot_be_answered_costs_no_message(
 
 
 async def test_a_sync_token_that_is_lost_costs_no_message(
-    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+    tmp_path: Path, people: People, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
 ) -> None:
     host = disturbed(tmp_path / "state", proxy.url, reader)
     host.set(known_run=3)
     await talk.first_half(reader)
     await host.refresh()
     await talk.second_half()
+    # To the same device Synapse would give the token that it gave two minutes ago, from before all this was said.
+    host.token = (await people.sign_in_again(reader)).token
     proxy.add(Rule(answer(refuse(400, "M_UNKNOWN_POS")), path="/sync", times=2))
     report = await host.refresh()
     assert report.failed == ()
