@@ -284,7 +284,9 @@ def test_a_full_run_reads_everything_again_and_changes_nothing(place: Place) -> 
     place.refresh()
     before = place.rows("SELECT id, digest FROM chunk")
     place.forge.requests.clear()
-    assert not faults(place.refresh(is_full=True))
+    report = place.refresh(is_full=True)
+    assert not faults(report)
+    assert outcomes(report)["club/docs"] is Outcome.UPDATED
     assert place.forge.requests
     assert place.rows("SELECT id, digest FROM chunk") == before
 
