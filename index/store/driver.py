@@ -38,6 +38,11 @@ LEAST: Final = (3, 42, 0)
 SAFE: Final = (3, 51, 3)
 """Below it several checkpointers can lose rows (the WAL-reset race); `status` and `check` warn."""
 
+# Of each value that is neither a number nor a text the driver asks whether it has to be adapted, which takes longer
+# than to bind it, unless it is told: 1.4 µs for none and 1.2 for bytes, and so 0.2.
+_sqlite3.register_adapter(type(None), lambda none: none)
+_sqlite3.register_adapter(bytes, bytearray)
+
 Result = TypeVar("Result")
 
 BUSY_TIMEOUT_MS: Final = 10_000

@@ -41,3 +41,11 @@ def test_one_that_cannot_be_stored_is_an_error(connection: Connection) -> None:
     with pytest.raises(DatabaseError):
         rows.insert(connection, "row(number, said)", [(number // 2, "twice") for number in range(AT_ONCE)])
     assert stored(connection) == []
+
+
+def test_what_is_neither_number_nor_text_is_stored_as_it_is(connection: Connection) -> None:
+    connection.execute("CREATE TABLE value(number INTEGER PRIMARY KEY, held BLOB)")
+    given = [None, b"", b"\0\xff", bytes(100_000)]
+    rows.insert(connection, "value(held)", [(value,) for value in given])
+    held = connection.execute("SELECT held, typeof(held) FROM value ORDER BY number").fetchall()
+    assert held == [(value, "null" if value is None else "blob") for value in given]
