@@ -87,7 +87,7 @@ class Edge:
 
 
 def config(body: Body) -> edge.EdgeConfig:
-    """What a collection that is made with this body has. Edge has no `memmap_threshold`: it maps what it optimises."""
+    """What a collection that is made with this body has."""
     hnsw: Body = {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000} | _given(body.get("hnsw_config"))
     return edge.EdgeConfig(
         vectors={name: _dense(params) for name, params in (body.get("vectors") or {}).items()},
@@ -95,7 +95,7 @@ def config(body: Body) -> edge.EdgeConfig:
         or (None if body.get("vectors") else {"none": edge.EdgeSparseVectorParams()}),
         on_disk_payload=body.get("on_disk_payload"),
         hnsw_config=edge.HnswIndexConfig(**hnsw),
-        optimizers=edge.EdgeOptimizersConfig(**_without(_given(body.get("optimizers_config")), "memmap_threshold")),
+        optimizers=edge.EdgeOptimizersConfig(**_given(body.get("optimizers_config"))),
     )
 
 
@@ -322,10 +322,6 @@ _VERBS: dict[str, Callable[[Collection, Body], Any]] = {
 def _given(body: Body | None) -> Body:
     """Without the fields that say nothing."""
     return {name: value for name, value in (body or {}).items() if value is not None}
-
-
-def _without(body: Body, name: str) -> Body:
-    return {key: value for key, value in body.items() if key != name}
 
 
 def _listed(found: Any) -> list[Any]:
