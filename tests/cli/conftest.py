@@ -124,9 +124,10 @@ def indexed(community: Community, tmp_path_factory: pytest.TempPathFactory) -> C
     """As a refresh of its repository leaves it."""
     before, after = _refreshed(tmp_path_factory.getbasetemp()).folder / "state", community.folder / "state"
     shutil.copytree(before, after, ignore=shutil.ignore_patterns("models", "*.lock"))
-    (after / "models").mkdir()
-    for file in (before / "models").iterdir():  # a file there is never changed in place
-        os.link(file, after / "models" / file.name)
+    if (
+        before / "models"
+    ).exists():  # not where this process had read the dictionaries before; no file is changed in place
+        shutil.copytree(before / "models", after / "models", copy_function=os.link)
     [clone] = (after / "clones").iterdir()
     clone.rename(clone.with_name(clone_name("handbook", str(community.folder / "handbook"))))
     return community
