@@ -217,7 +217,12 @@ class Store:
 
         if self._traces is None or self._traces.is_bulk:  # to be written anew by the wipe
             return
-        for table in await self.connection.run(segments.many):
+        try:
+            tables = await self.connection.run(segments.many)
+        except DatabaseError as error:
+            message = f"{self.name}: its full-text indexes cannot be read: {error} (run `sources verify`)"
+            raise StoreError(message) from error
+        for table in tables:
             is_left = True
             while is_left:
                 async with self.transaction():

@@ -1,9 +1,19 @@
 """What `sources refresh` promises as a whole."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from index.errors import StoreError
 from index.model import Fingerprint
+from index.store import fulltext, segments
+from index.store.store import Store
+from sources.app import run_refresh
+from sources.config.load import load
+from sources.credentials import Credentials
 from tests.refresh.conftest import Place, git, page
 
 
@@ -142,3 +152,32 @@ def test_what_differs_is_told_as_people_write_it_and_blanks_can_be_seen() -> Non
         "embedder: e5 -> other",
         "query_prefix: 'query: ' -> ''",
     ]
+
+
+async def test_many_segments_of_the_full_text_indexes_are_merged_at_the_end(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def count() -> list[int]:
+        with closing(sqlite3.connect(place.root / "state" / "index.sqlite")) as index:
+            return [
+                index.execute(f"SELECT count(DISTINCT segid) FROM {table}_idx").fetchone()[0]
+                for table in fulltext.SETTLED
+            ]
+
+    place.refresh("state")
+    assert min(count()) > 1, "each source was written by itself"
+    monkeypatch.setattr(segments, "LEAST_CHUNKS", 0)
+    monkeypatch.setattr(segments, "MOST", 1)
+    report = await run_refresh(load(place.config("state")), Credentials(None))
+    assert not report.failed
+    assert count() == [1, 1]
+
+
+async def test_a_merge_that_fails_costs_nothing_else(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(self: Store) -> None:
+        raise StoreError("index.sqlite: nothing was written: the disk is full")
+
+    monkeypatch.setattr(Store, "merge", fail)
+    report = await run_refresh(load(place.config("state")), Credentials(None))
+    assert not report.failed
+    assert report.is_erased
