@@ -22,6 +22,8 @@ OPENERS: Final = "+>*`\"'([{|#"
 SIGNS_AFTER: Final = ("=", "-")
 KEY_LINE: Final = re.compile(r"key[ \t]{0,8}=[ \t]{0,8}[A-Za-z0-9+/=_\-]{24,}+[ \t\r]{0,8}(?:\n|$)")
 """A line of a configuration file and nothing else on it."""
+ENCRYPTION: Final = re.compile(r"(?:^|[\s>+])encryption:[ \t]{0,4}\r?\n[ \t>+]{1,24}$")
+"""The line above a key in ESPHome's configuration, where it has no other name."""
 LINE_START: Final = re.compile(r"(?:^|\n)[ \t>+]{0,15}$")
 DRAWN: Final = re.compile("[A-Za-z0-9+/]{20}")
 UNKNOWN_KEY: Final = Slot.UNKNOWN_KEY
@@ -129,6 +131,8 @@ def slot_here(name: str, text: str, start: int) -> Slot | None:
     if not is_bare(name):
         return slot
     if name == "key" and KEY_LINE.match(text, start) and LINE_START.search(text, max(0, start - 16), start):
+        return Slot.KEY
+    if name == "key" and ENCRYPTION.search(text, max(0, start - 64), start):
         return Slot.KEY
     qualifiers = " ".join(word for word in words_before(text, start).split() if word.lower() not in FUNCTION_WORDS)
     if not qualifiers:

@@ -43,12 +43,13 @@ EXACT: Final = {
 }
 """What checks or opens with the first also signs and closes; the last are a program, and a scheme whose tokens have a
 rule of their own."""
-ENDS: Final = {("api", "hash"): Slot.KEY, ("erlang", "cookie"): Slot.SECRET}
-"""Names of two words, of which neither is a key word: of Telegram's clients, of clusters of RabbitMQ."""
-PART: Final = re.compile(r"[A-Z]+(?![a-zà-ž])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+|\d+")
+ENDS: Final = {("api", "hash"): Slot.KEY, ("erlang", "cookie"): Slot.SECRET, ("bw", "session"): Slot.SECRET}
+"""Names of two words, of which neither is a key word: of Telegram's clients, of clusters of RabbitMQ, of Bitwarden."""
+PART: Final = re.compile(r"[A-Za-z]\d{1,2}[a-z](?![a-zà-ž])|[A-Z]+(?![a-zà-ž])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+|\d+")
 
 
 def cut_name(name: str) -> list[str]:
+    """A numeronym is one part: `n8n`, `k8s`."""
     return PART.findall(name.lower() if name.isupper() and max(name) < "\u2e80" else name)
 
 

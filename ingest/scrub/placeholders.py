@@ -85,7 +85,7 @@ DUMMY_WHOLE: Final = frozenset(
     """
     abc123 abc123def456 abc123xyz abcd1234 a1b2c3 a1b2c3d4 a1b2c3d4e5f6 123abc 1234abcd 0123456789abcdef deadbeef cafebabe
     0123456789 1234567890 xyz123 foo123 bar123 token123 key123 secret123 test123 user123 mytoken123 12345678-1234-1234-1234-123456789012
-    user:pass user:password username:password admin:password p4ssw0rd passw0rd pa$$w0rd p@ssw0rd s3cr3t s3cret t0ps3cr3t
+    user:pass user:password username:password admin:password newpass oldpass pa$$word p4ssw0rd passw0rd pa$$w0rd p@ssw0rd s3cr3t s3cret t0ps3cr3t
     """.split()
 )
 PERIODS: Final = (1, 2, 3, 4, 5, 6, 8)

@@ -110,6 +110,7 @@ PROGRAMS: Final[tuple[Program, ...]] = (
     Program("swaks sendemail msmtp mailx ssmtp", alone="-ap -xp --auth-password -pass"),
     Program("tshark openconnect openfortivpn anyconnect", alone="-p --password"),
     Program("chpasswd.exe dscl", verbs="-passwd -create", places=(-1,)),
+    Program("b2 b2v3 b2v4", verbs="authorize-account authorize_account authorize", places=(1,), drawn=True),
     Program("gh", verbs="secret variable", alone="--body -b"),
     Program("ansible-vault", verbs="encrypt_string", places=(0,)),
     Program("certutil certreq", alone="-p"),

@@ -33,6 +33,9 @@ ALPHABETS: Final = {
     "lower32": LOWER + "234567",
     "base58": BASE58,
     "signs": BASE62 + "!*^%+=~?.-_",
+    "of_synapse": BASE62 + ".,;:^&*-_+=#~@",
+    "of_django": LOWER + DIGITS + "!@#$%^&*(-_=+)",
+    "of_wordpress": BASE62 + "!@#$%^&*()-_ []{}<>~`+=,.;:/?|",
 }
 WORDS: Final = (
     "anchor biscuit cobalt copper falcon garden harbor lantern marble meadow orchid pepper pickle river rocket saddle "

@@ -15,6 +15,13 @@ LETTERS: Final = re.compile(r"[^\W\d_]+")
 DIGITS: Final = re.compile("[0-9]").findall
 INNER_SIGNS: Final = frozenset("!@#$%^&*+=?~")
 
+ON_KEYBOARD: Final = re.compile(r"(?!.*://)[\x20\x21\x23-\x26\x28-\x5b\x5d-\x7e]+")
+"""All that is printed, without quotes and backslashes; no address."""
+SIGNS: Final = re.compile("[^A-Za-z0-9 ]")
+RUNS: Final = re.compile("[A-Za-z]{4,}")
+PATTERN: Final = re.compile(r"\[\^?\w-\w|\{\d+,?\d*\}|\(\?[:=!<]")
+"""What regular expressions have."""
+
 DATE_TIME: Final = re.compile(r"\d{1,4}[-./:]\d{1,2}(?:[-./:T]\d{1,4})?(?:T?\d{1,2}:\d\d\S*)?|\d{1,2}:\d\d\S*")
 VERSION: Final = re.compile(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[a-z]++[-.]?\d*+)*+")
 MEASURE: Final = re.compile(
@@ -87,6 +94,19 @@ def is_random(text: str, least: int = 16) -> bool:
         return bool(LETTERS.search(text)) and not (digits < 0.1 * len(text) and is_wordy(text))
     has_both_cases = text.lower() != text != text.upper()
     return has_both_cases and distinct > 8 and not is_wordy(text)
+
+
+def is_noise(text: str) -> bool:
+    """Forty or more letters, digits and many signs without words: keys of Django and WordPress, and no code."""
+    if len(text) < 40 or not ON_KEYBOARD.fullmatch(text):
+        return False
+    return (
+        len(set(SIGNS.findall(text))) > 4
+        and len(set(text)) > 21
+        and len(DIGITS(text)) > 1
+        and sum(map(len, RUNS.findall(text))) < 0.5 * len(text)
+        and not PATTERN.search(text)
+    )
 
 
 def is_technical(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 
 from ingest.scrub.names import Slot, slot_of
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.shapes import UUID, is_random, is_slug, is_technical, is_wordy, looks_chosen
+from ingest.scrub.shapes import UUID, is_noise, is_random, is_slug, is_technical, is_wordy, looks_chosen
 
 LONGEST: Final = 256
 """A longer value is judged by its beginning, and taken whole."""
@@ -36,6 +36,10 @@ BARE_CUT: Final = re.compile(
     re.X,
 )
 EDGE_AFTER: Final = ".,;:"
+OF_SYNAPSE: Final = re.compile(r"[\w.,;:^&*\-+=#~@]{50}(?![^\s`*\"'])", re.A)
+"""The form of what Synapse draws for its configuration (`random_string_with_symbols`): its signs end no value."""
+SIGNS_OF_SYNAPSE: Final = frozenset(",;:^&*+=#~@")
+"""Of which chance puts seven into fifty, and names of things none or one."""
 BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
 
 
@@ -74,7 +78,7 @@ def read_value(text: str, at: int) -> Value | None:
         if opened["q"]:
             return quoted_value(text, at, QUOTES[opened["q"]])
         if opened["star"].startswith(("*", "_", "|")):
-            return emphasised(text, at, opened["star"])
+            return drawn_by_synapse(text, opened.start()) or emphasised(text, at, opened["star"])
     return bare_value(text, at)
 
 
@@ -146,6 +150,8 @@ def bare_value(text: str, at: int) -> Value | None:
     start, end = found.span()
     value = text[start:end]
     cut = first_cut(value)
+    if cut >= 0 and (drawn := drawn_by_synapse(text, at)):
+        return drawn
     if cut == 0:
         return None
     if cut > 0:
@@ -158,6 +164,22 @@ def bare_value(text: str, at: int) -> Value | None:
     ):
         stripped = stripped[:-1].rstrip(EDGE_AFTER)
     return value_at(text, start, start + len(stripped), start + len(stripped), quoted=False)
+
+
+def is_of_synapse(text: str) -> bool:
+    """A secret as Synapse draws them: commas make it no list, dots no end of what was shortened."""
+    return (
+        len(text) == 50
+        and OF_SYNAPSE.fullmatch(text) is not None
+        and len(SIGNS_OF_SYNAPSE.intersection(text)) > 1
+        and text.lower() != text != text.upper()
+        and is_random(text, 40)
+    )
+
+
+def drawn_by_synapse(text: str, at: int) -> Value | None:
+    found = OF_SYNAPSE.match(text, at)
+    return value_at(text, at, found.end(), found.end(), quoted=False) if found and is_of_synapse(found[0]) else None
 
 
 LETTERED: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+){3,9}")
@@ -194,7 +216,7 @@ NESTED: Final = re.compile(r"([A-Za-z_][\w.\-]{1,40}+)[=:]")
 SETTING: Final = ("set", "with", "update", "change", "new", "p", "secret", "heslo")
 """How names begin that are given a password, not asked for one: `setPassword("…")`, `password("…")`."""
 ADDRESS: Final = re.compile(r"[A-Za-z][\w.+\-]*@[\w.\-]+")
-TOKENISH: Final = re.compile(r"[\w.+/=~\-:|!$%*^@#&?,]+")
+TOKENISH: Final = re.compile(r"[\w.+/=~\-:|!$%*^@#&?,;]+")
 
 
 FIELDS: Final = frozenset(
@@ -221,6 +243,8 @@ def is_credential(slot: Slot, value: Value, *, name: str, sign: str) -> bool:
         return False
     if sign == "(" and not value.quoted and value.next not in (")", "]"):
         return False  # the first of several arguments
+    if is_of_synapse(text) or is_noise(text):
+        return True
     if slot is not Slot.PASSWORD and not is_drawn(slot, value, name, sign):
         return False
     if (
@@ -239,7 +263,7 @@ def is_drawn(slot: Slot, value: Value, name: str, sign: str) -> bool:
     text = value.text
     if "://" in text or (VARIABLE.fullmatch(text) and slot_of(text.rstrip("0123456789")) is not None):
         return False  # a variable, named like what it holds
-    if not TOKENISH.fullmatch(text) or (len(text) < 32 and is_technical(text)):
+    if not TOKENISH.fullmatch(text) or (len(text) < 32 and (";" in text or is_technical(text))):
         return False
     if slot is Slot.UNKNOWN_KEY:
         good = is_key_beyond_doubt(text)

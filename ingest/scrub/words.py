@@ -46,6 +46,7 @@ GLUED_STEMS: Final = (
     "apihash",
     "erlang_cookie",
     "erlangcookie",
+    "bw_session",
 )
 """Stems that stand in longer names without a border: `userpassword`, `apikey`."""
 BORDERED_STEMS: Final = ("pw", "psk")

@@ -8,7 +8,7 @@ from typing import Final
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.rules.shape import START, drawn, not_placeholder, token
-from ingest.scrub.shapes import is_random
+from ingest.scrub.shapes import is_random, looks_chosen
 
 DISCORD_HEAD: Final = re.compile(START + r"[MNO][A-Za-z0-9_\-]{22,28}$")
 BOT_ID: Final = re.compile(r"(?<![0-9])[0-9]{7,11}$")
@@ -53,6 +53,21 @@ def with_id(match: re.Match[str], text: str) -> Spans | None:
         return None
     good = is_random(value, 40) and is_random(head[0].replace(".", ""), 12)
     return ((head.start(), match.end()),) if good else NOTHING
+
+
+TYPED: Final = r"[^\s\"'`<>‹›]{4,128}"
+LINE_END: Final = r"[ \t\r`\"']{0,8}(?:\n|$)"
+AT_END: Final = re.compile(rf"(?:[ ][\w.+\-]{{1,60}}@[\w.\-]{{1,60}})?{LINE_END}")
+"""An address of mail may follow: NickServ asks for it."""
+
+
+def irc(match: re.Match[str], text: str) -> Spans:
+    """Whatever ends the line; what is followed by more words has to look like a password."""
+    start, end = match.span("s")
+    value = text[start:end]
+    is_sure = not match[0].startswith("/oper") and AT_END.match(text, end) is not None
+    good = is_sure or looks_chosen(value) or is_random(value, 12)
+    return ((start, end),) if good and not is_placeholder(value, quoted=True) else NOTHING
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -192,5 +207,34 @@ RULES: Final[tuple[Rule, ...]] = (
         ("⟦2/{digits:16}/{digits:16}:{hex:32}⟧",),
         ("see 1/2026 and 2/2026", "1/1234567890:{hex:8}"),
         worst="1/1234567890",
+    ),
+    Rule(
+        name="irc-login",
+        kind="password",
+        why="`/msg NickServ IDENTIFY X`, `/oper jana X`: what people type into the wrong window.",
+        pattern=re.compile(
+            rf"(?:(?:/(?:msg|m|query|quote|notice)[ ]nickserv(?:@[\w.\-]{{1,60}})?|/(?:nickserv|ns)|privmsg[ ]nickserv)[ ]:?"
+            rf"(?:(?:identify|id|login|auth)[ ](?:\S{{1,30}}[ ](?={TYPED}{LINE_END}))?|(?:register|set[ ]pass(?:word)?)[ ]|(?:ghost|release|recover|regain)[ ]\S{{1,30}}[ ])"
+            rf"|/oper[ ]\S{{1,30}}[ ])(?P<s>{TYPED}+)"
+        ),
+        gate=gate("nickserv /oper", "/ns "),
+        is_folded=True,
+        finds=(
+            "/msg NickServ IDENTIFY ⟦{alnum:14}⟧",
+            "/msg nickserv identify jana ⟦{chosen}⟧",
+            "/ns register ⟦{alnum:12}⟧ jana@example.org",
+            "/oper jana ⟦{alnum:12}⟧",
+        ),
+        leaves=(
+            "/msg NickServ IDENTIFY <password>",
+            "/msg NickServ IDENTIFY password",
+            "identify with NickServ before you join",
+            "/msg nickserv help identify",
+            "/oper name password",
+            "/oper jana please have a look",
+            "/msg nickserv identify with your own password",
+        ),
+        worst="/ns id ",
+        validate=irc,
     ),
 )

@@ -236,6 +236,7 @@ RULES: Final[tuple[Rule, ...]] = (
             "nmcli dev wifi connect Office password ⟦{diceware:3}-35⟧",
             "sqlplus scott/⟦{chosen}⟧@db",
             "mysqladmin -u root password '⟦{alnum:18}⟧'",
+            "b2 account authorize {hex:25} ⟦K005{alnum:27}⟧",
             "xfreerdp /u:jana /p:⟦{chosen}⟧ /v:h",
         ),
         leaves=(

@@ -84,6 +84,21 @@ def short_names(match: re.Match[str], text: str) -> Spans | None:
     return (whole(value, text, Slot.PASSWORD),) if value and good else NOTHING
 
 
+CHAP_HEAD: Final = re.compile(
+    r"(?:^|\n)[ \t>]{0,8}(?:\"[^\s\"]{1,60}\"|[^\s\"#]{1,60})[ \t]{1,20}(?:\*|[\w.\-]{1,40})[ \t]{1,20}$"
+)
+
+
+def chap(match: re.Match[str], text: str) -> Spans | None:
+    if not CHAP_HEAD.search(text, max(0, match.start() - 160), match.start()):
+        return None
+    return NOTHING if is_placeholder(match["s"], quoted=True) else (match.span("s"),)
+
+
+def plain(match: re.Match[str], text: str) -> Spans:
+    return NOTHING if is_placeholder(match["s"], quoted=True) else (match.span("s"),)
+
+
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
         name="user-and-password",
@@ -175,5 +190,30 @@ RULES: Final[tuple[Rule, ...]] = (
         validate=short_names,
         is_anchored=True,
         is_folded=True,
+    ),
+    Rule(
+        name="plain-scheme",
+        kind="password",
+        why="`jana:{PLAIN}X`: files of Dovecot and LDAP say of a password that it is not hashed.",
+        pattern=re.compile(r"\{(?:plain(?:-trunc)?|clear(?:text)?)\}(?P<s>[^\s:\"'`<>‹›]{4,128}+)", re.I),
+        gate=gate("{plain {clear"),
+        is_anchored=True,
+        finds=("jana:{PLAIN}⟦{chosen}⟧:1000:1000::/home/jana", "userPassword: {CLEARTEXT}⟦{alnum:12}⟧"),
+        leaves=("jana:{PLAIN}password", "{PLAIN} is no hash", "jana:{SHA512-CRYPT}$6$aa$bb"),
+        worst="{plain}",
+        validate=plain,
+    ),
+    Rule(
+        name="chap-secrets",
+        kind="password",
+        why='`jana l2tpd "X" *`: client, server, secret and addresses, a line of pppd.',
+        pattern=re.compile(
+            r"\"(?P<s>[^\s\"‹›]{4,128}+)\"[ \t]{1,20}(?:\*|\d{1,3}(?:\.\d{1,3}){3})[ \t\r]{0,8}(?=\n|$)"
+        ),
+        gate=gate("", '" *', '"\t*', '" 1', '"\t1'),
+        finds=('"jana" l2tpd "⟦{alnum:14}⟧" *', 'jana * "⟦{chosen}⟧" 10.8.0.7\n'),
+        leaves=('"jana" l2tpd "password" *', 'print("a" * 2)', 'cron "daily" *', 'x "jana" 10.0.0.1'),
+        worst='"aaaa" *',
+        validate=chap,
     ),
 )

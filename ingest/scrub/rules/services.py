@@ -9,6 +9,7 @@ from ingest.scrub.checksums import is_grafana_checked
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.rules.shape import checked, drawn, not_placeholder, token
+from ingest.scrub.shapes import is_noise, is_random, is_slug
 
 AFTER_HEX: Final = r"(?<=(?<![0-9A-Za-z_])[a-f0-9]{32}-)"
 HEX_DIGITS: Final = 32
@@ -23,6 +24,19 @@ def with_hex(match: re.Match[str], text: str) -> Spans:
 def json_key(match: re.Match[str], text: str) -> Spans | None:
     """Published reports of Power BI are addressed by such an object too."""
     return NOTHING if text.endswith(("?r=", "&r="), 0, match.start()) else drawn()(match, text)
+
+
+def wordpress(match: re.Match[str], text: str) -> Spans:
+    return (match.span("s"),) if is_noise(match["s"]) or is_random(match["s"], 40) else NOTHING
+
+
+PUBLIC_NAME: Final = re.compile("pub|sha|ed25519|finger|hash|verify|host|id$", re.I)
+
+
+def livekit(match: re.Match[str], text: str) -> Spans:
+    value = match["s"]
+    is_secret = is_random(value, 32) and value.lower() != value != value.upper() and not is_slug(value)
+    return (match.span("s"),) if is_secret and not PUBLIC_NAME.search(match["name"]) else NOTHING
 
 
 STRIPE_NAMES: Final = "sk rk ak api key secret tok token access prv priv private sec".split()
@@ -281,5 +295,34 @@ RULES: Final[tuple[Rule, ...]] = (
         ),
         worst="PMAK-",
         validate=drawn(24),
+    ),
+    Rule(
+        name="wordpress-keys",
+        kind="key",
+        why="Keys and salts of WordPress are drawn from all signs, blanks and brackets among them.",
+        pattern=re.compile(
+            r"(?:AUTH|LOGGED_IN|NONCE)_(?:KEY|SALT)[\"']?[ \t]{0,24}[,=:][ \t]{0,24}(?P<quote>[\"'])(?P<s>[^\"'\\\n‹›]{40,128}+)(?P=quote)"
+        ),
+        gate=gate("auth_key auth_salt logged_in_key logged_in_salt nonce_key nonce_salt"),
+        finds=(
+            "define( 'LOGGED_IN_SALT',   '⟦{of_wordpress:64}⟧' );",
+            "SECURE_AUTH_KEY='⟦{of_wordpress:64}⟧'",
+        ),
+        leaves=("define('AUTH_KEY', 'put your unique phrase here');", "AUTH_SALT='generate-me'"),
+        worst="AUTH_KEY='",
+        validate=wordpress,
+    ),
+    Rule(
+        name="livekit-keys",
+        kind="secret",
+        why="The secrets of LiveKit stand behind names that their host chose.",
+        pattern=re.compile(
+            r"(?:(?:^|(?<=\n))keys:[ \t]{0,4}\r?\n[ \t>]{1,24}|LIVEKIT_KEYS[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?)(?P<name>[\w\-]{2,40}+)[\"']?:[ \t]{1,8}[\"']?(?P<s>[A-Za-z0-9+/_\-]{32,64}+=?)(?![\w+/\-])"
+        ),
+        gate=gate("keys: livekit_keys"),
+        finds=("port: 7880\nkeys:\n  lk-jwt: ⟦{alnum:43}⟧\n", 'LIVEKIT_KEYS: "devkey: ⟦{alnum:43}⟧"'),
+        leaves=("keys:\n  public_key: {alnum:43}\n", "keys:\n  ed25519: {b64:43}\n", "keys:\n  devkey: secret\n"),
+        worst="keys:\n a: ",
+        validate=livekit,
     ),
 )
