@@ -35,6 +35,7 @@ ALPHABETS: Final = {
     "signs": BASE62 + "!*^%+=~?.-_",
     "of_synapse": BASE62 + ".,;:^&*-_+=#~@",
     "of_django": LOWER + DIGITS + "!@#$%^&*(-_=+)",
+    "keyboard": BASE62 + "!@#$%^&*()-_=+[];:,.?|~",
     "of_wordpress": BASE62 + "!@#$%^&*()-_ []{}<>~`+=,.;:/?|",
 }
 WORDS: Final = (

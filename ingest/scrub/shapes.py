@@ -11,6 +11,7 @@ CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 UNSPEAKABLE: Final = re.compile(r"^[^aeiouy]+$|[^aeiouy]{5}", re.I)
 SPOKEN: Final = re.compile(r"[A-Z]?[a-z]{4,}")
 CLUSTER: Final = re.compile(r"[^aeiouy]{4}|^[^aeiouy]+$", re.I)
+CONSONANTS: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{4,}", re.I)
 LETTERS: Final = re.compile(r"[^\W\d_]+")
 DIGITS: Final = re.compile("[0-9]").findall
 INNER_SIGNS: Final = frozenset("!@#$%^&*+=?~")
@@ -18,7 +19,10 @@ INNER_SIGNS: Final = frozenset("!@#$%^&*+=?~")
 ON_KEYBOARD: Final = re.compile(r"(?!.*://)[\x20\x21\x23-\x26\x28-\x5b\x5d-\x7e]+")
 """All that is printed, without quotes and backslashes; no address."""
 SIGNS: Final = re.compile("[^A-Za-z0-9 ]")
-RUNS: Final = re.compile("[A-Za-z]{4,}")
+STRONG_SIGNS: Final = re.compile(r"[^A-Za-z0-9 .,:/_-]")
+"""Those that join no parts of names."""
+RUNS: Final = re.compile("[A-Z]?[a-z]{3,}|[A-Z]{4,}")
+"""What may be words."""
 PATTERN: Final = re.compile(r"\[\^?\w-\w|\{\d+,?\d*\}|\(\?[:=!<]")
 """What regular expressions have."""
 
@@ -93,18 +97,27 @@ def is_random(text: str, least: int = 16) -> bool:
     if digits:
         return bool(LETTERS.search(text)) and not (digits < 0.1 * len(text) and is_wordy(text))
     has_both_cases = text.lower() != text != text.upper()
-    return has_both_cases and distinct > 8 and not is_wordy(text)
+    return distinct > 8 and not is_wordy(text) if has_both_cases else is_unspeakable(text)
 
 
-def is_noise(text: str) -> bool:
-    """Forty or more letters, digits and many signs without words: keys of Django and WordPress, and no code."""
-    if len(text) < 40 or not ON_KEYBOARD.fullmatch(text):
+def is_unspeakable(text: str) -> bool:
+    """Sixteen or more letters of one case, with consonants in rows that no language has twice in a word."""
+    if len(text) < 16 or not text.isalpha() or not text.isascii() or len(set(text)) < 9:
+        return False
+    rows = [len(row) for row in CONSONANTS.findall(text)]
+    return len(rows) > 1 or max(rows, default=0) > 5
+
+
+def is_noise(text: str, least: int = 40, signs: int = 5) -> bool:
+    """Letters, digits and so many different signs without words: keys of Django and WordPress, and no code."""
+    if len(text) < least or not ON_KEYBOARD.fullmatch(text):
         return False
     return (
-        len(set(SIGNS.findall(text))) > 4
-        and len(set(text)) > 21
-        and len(DIGITS(text)) > 1
-        and sum(map(len, RUNS.findall(text))) < 0.5 * len(text)
+        len(set(SIGNS.findall(text))) >= signs
+        and len(set(STRONG_SIGNS.findall(text))) > 1
+        and len(set(text)) > min(21, 0.6 * len(text))
+        and len(DIGITS(text)) > 0
+        and sum(map(len, RUNS.findall(text))) < 0.45 * len(text)
         and not PATTERN.search(text)
     )
 

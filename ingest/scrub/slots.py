@@ -8,7 +8,7 @@ from typing import Final
 
 from ingest.scrub.names import Slot, slot_of
 from ingest.scrub.placeholders import is_placeholder
-from ingest.scrub.shapes import UUID, is_noise, is_random, is_slug, is_technical, is_wordy, looks_chosen
+from ingest.scrub.shapes import INNER_SIGNS, UUID, is_noise, is_random, is_slug, is_technical, is_wordy, looks_chosen
 
 LONGEST: Final = 256
 """A longer value is judged by its beginning, and taken whole."""
@@ -183,6 +183,7 @@ def drawn_by_synapse(text: str, at: int) -> Value | None:
 
 
 LETTERED: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+){3,9}")
+FOUR_WORDS: Final = re.compile(r"[a-z]{4,10}(?:-[a-z]{4,10}){3,9}")
 THREE_WORDS: Final = re.compile(r"[a-z]{3,10}(?:-[a-z]{3,10}){2}")
 PHRASES: Final = ("passphrase", "psk", "PASSPHRASE", "PSK", "PASSWORD")
 PHRASE: Final = re.compile(r"[a-zà-ž]{3,10}(?: [a-zà-ž]{3,10}){3,11}")
@@ -212,6 +213,7 @@ FINGERPRINT: Final = re.compile("[0-9A-F]{40}|(?:[0-9A-F]{4} ?){10}")
 TURN: Final = re.compile("[a-z](?=[A-Z])")
 ONE_PIECE: Final = re.compile(r"[A-Za-z0-9+/]{20,}={0,2}")
 DIGITS: Final = re.compile("[0-9]")
+SPELLED: Final = re.compile("[A-Za-z]{4}")
 NESTED: Final = re.compile(r"([A-Za-z_][\w.\-]{1,40}+)[=:]")
 SETTING: Final = ("set", "with", "update", "change", "new", "p", "secret", "heslo")
 """How names begin that are given a password, not asked for one: `setPassword("…")`, `password("…")`."""
@@ -263,6 +265,8 @@ def is_drawn(slot: Slot, value: Value, name: str, sign: str) -> bool:
     text = value.text
     if "://" in text or (VARIABLE.fullmatch(text) and slot_of(text.rstrip("0123456789")) is not None):
         return False  # a variable, named like what it holds
+    if (value.quoted or sign == "=") and " " not in text and is_noise(text, 16, 3):
+        return not is_thing(value, name)
     if not TOKENISH.fullmatch(text) or (len(text) < 32 and (";" in text or is_technical(text))):
         return False
     if slot is Slot.UNKNOWN_KEY:
@@ -273,7 +277,32 @@ def is_drawn(slot: Slot, value: Value, name: str, sign: str) -> bool:
         good = is_random(text, 12) and not is_slug(text)
     else:
         good = is_random(text, 16) and not is_slug(text) and ("/" not in text or not is_path(text))
-    return good and not is_thing(value, name)
+        good = good or (sign == "=" and is_short_key(text))
+    return (good or (sign in "=:" and is_well_chosen(value))) and not is_thing(value, name)
+
+
+def is_short_key(text: str) -> bool:
+    """Twelve letters of both cases and digits among them: `p1pZq3IAgRA9`."""
+    return (
+        text.isalnum()
+        and is_random(text, 12)
+        and text.lower() != text != text.upper()
+        and len(DIGITS.findall(text)) > 1
+        and not is_wordy(text)
+    )
+
+
+def is_well_chosen(value: Value) -> bool:
+    """A password where a token or a key is expected, and nothing else: letters, digits and a sign, up to the line's end."""
+    text = value.text
+    return (
+        value.is_last
+        and looks_chosen(text, 8)
+        and not INNER_SIGNS.isdisjoint(text)
+        and bool(DIGITS.search(text))
+        and text.lower() != text != text.upper()
+        and bool(SPELLED.search(text))
+    )
 
 
 def is_thing(value: Value, name: str) -> bool:
@@ -307,6 +336,8 @@ def is_path(text: str) -> bool:
 def is_env_word(value: Value, name: str, sign: str) -> bool:
     """`SESSION_SECRET=kocourek`: a plain word, where the name and the sign leave no doubt that it is a value."""
     text = value.text
+    if sign == "=" and name.isupper() and FOUR_WORDS.fullmatch(text):
+        return value.is_last and all(slot_of(part) is None for part in text.split("-"))
     return (
         sign == "="
         and text.isalpha()
@@ -322,12 +353,14 @@ def is_password(value: Value, name: str, sign: str) -> bool:
     text = value.text
     if value.quoted:
         return is_quoted_password(value, name, sign)
-    if UUID.fullmatch(text) and sign not in "=:":
+    if UUID.fullmatch(text) and sign not in ("=", ":", "|", "is"):
         return False
     if looks_chosen(text, 5 if sign in "=:" else 6):
         return not is_reference_name(text) and not (sign not in "=:" and is_slug(text) and not text[-1].isdigit())
     if LETTERED.fullmatch(text) or (sign == "=" and THREE_WORDS.fullmatch(text) and name.endswith(PHRASES)):
-        return sign in "=:" and value.is_last and not any(len(part) < 3 for part in text.split("-"))
+        parts = text.split("-")
+        is_told = sign in "=:|" or (sign == "is" and len(parts) > 3 and FUNCTION_WORDS.isdisjoint(parts))
+        return is_told and value.is_last and not any(len(part) < 3 for part in parts)
     if text.isdigit():
         return sign in "=:" and 6 <= len(text) <= 32 and name.lower() not in ("pass", "pw")
     if is_random(text, 12) or (sign in "=:" and value.is_last and is_jumble(text)):
@@ -380,6 +413,8 @@ def is_quoted_password(value: Value, name: str, sign: str) -> bool:
             and (not IDENTIFIER.fullmatch(text) or is_random(text, 10))
             and (looks_chosen(text, 6) or is_random(text, 12))
         )
+    if text.isdigit():
+        return sign in "=:" and 6 <= len(text) <= 32
     if slot_of(text) is not None or is_technical(text) or not any(c.isalnum() for c in text):
         return False
     if sign in "=:":

@@ -15,7 +15,16 @@ from ingest.scrub.model import NOTHING, NameRule, Rule, Spans
 from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.shapes import INNER_SIGNS, is_random, is_technical, is_wordy, looks_chosen
-from ingest.scrub.slots import Value, is_credential, is_nested, read_value, whole
+from ingest.scrub.slots import (
+    FOUR_WORDS,
+    Value,
+    is_credential,
+    is_jumble,
+    is_key_beyond_doubt,
+    is_nested,
+    read_value,
+    whole,
+)
 from ingest.scrub.words import any_of
 
 VERBS: Final = any_of(
@@ -73,7 +82,9 @@ BLANK_OR_BRACKET: Final = BLANK | {"("}
 FAR: Final = 240
 PROMISING: Final = re.compile(r"[0-9\"'`„“”«‚‘!@#$%^&*+=~?]|-(?<=[A-Za-z]-)(?=[A-Za-z])")
 """A value in a sentence has a digit, a sign or a quote, which most sentences have not."""
-CAPITALS_INSIDE: Final = re.compile(r"[ ][A-Za-z]{0,16}?[a-z][A-Z][A-Za-z]{0,16}?[a-z][A-Z][A-Za-z]{0,40}+(?![\w(.])")
+ODD_WORD: Final = re.compile(
+    r"[ ][a-z]{16}|[ ][A-Za-z]{0,16}?[a-z][A-Z][A-Za-z]{0,16}?[a-z][A-Z][A-Za-z]{0,40}+(?![\w(.])"
+)
 NEAR: Final = 48
 PASSWORD: Final = Slot.PASSWORD
 UNKNOWN_KEY: Final = Slot.UNKNOWN_KEY
@@ -87,7 +98,7 @@ def sentence(key: KeyName, text: str, low: str) -> Spans:
     if slot is UNKNOWN_KEY:
         return NOTHING
     if (text[end : end + 1] == "=" and text[end + 1 : end + 2] not in BLANK) or not (
-        PROMISING.search(text, end, end + FAR) or (slot is PASSWORD and CAPITALS_INSIDE.search(text, end, end + NEAR))
+        PROMISING.search(text, end, end + FAR) or (slot is PASSWORD and ODD_WORD.search(text, end, end + NEAR))
     ):
         return told_phrase(key, text, low)
     if key.start and text[key.start - 1] in "<{[":
@@ -113,6 +124,8 @@ def sentence(key: KeyName, text: str, low: str) -> Spans:
         if value and told["colon"] and value.is_last and OPENED_BEFORE.match(told["fill"]):
             is_sure = is_sure or is_numbered_word(value.text)
         if value and tells(key, value, is_sure=is_sure, says_is=not is_bare and verb in PLAIN_VERBS):
+            return (whole(value, text, key.slot),)
+        if value and not told["fill"] and verb in PLAIN_VERBS and is_told_number(key, value):
             return (whole(value, text, key.slot),)
         further = told.end("verb") if verb else told.end()
         if further <= at:
@@ -142,7 +155,11 @@ def tells(key: KeyName, value: Value, *, is_sure: bool, says_is: bool) -> bool:
         return is_random(text, 16) and "://" not in text
     if value.quoted:
         is_word = len(text) >= 5 and text.isalpha() and text.islower() and value.next != "-"
-        return is_sure and (looks_chosen(text, 5) or (says_is and is_word))
+        return is_sure and (
+            looks_chosen(text, 5) or (says_is and is_word) or is_jumble(text) or bool(FOUR_WORDS.fullmatch(text))
+        )
+    if is_key_beyond_doubt(text):
+        return True
     if any(c in text for c in "/{}()") or not (is_sure or is_strong(text) or is_random(text, 12)):
         return False
     if text.replace("_", "").isalpha() and key.name.lower() == "pass":
@@ -151,6 +168,18 @@ def tells(key: KeyName, value: Value, *, is_sure: bool, says_is: bool) -> bool:
     if not numbered or text.count("-") >= 2 or len(numbered["digits"]) >= 3:
         return True
     return is_random(text, 12) and not is_wordy(text)
+
+
+def is_told_number(key: KeyName, value: Value) -> bool:
+    """`the password is 748201`: nothing between, nothing after, and no number that people make up as an example."""
+    return (
+        key.slot is Slot.PASSWORD
+        and value.text.isdigit()
+        and 5 <= len(value.text) <= 16
+        and value.is_last
+        and key.name.lower() not in BARE_NAMES
+        and not is_placeholder(value.text, quoted=value.quoted)
+    )
 
 
 PHRASE: Final = re.compile(
@@ -312,6 +341,10 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
             "the setup key for the authenticator app is ⟦{base32:26}⟧",
             "パスワードは ⟦{chosen}⟧ です",
             "a senha é ⟦{chosen}⟧",
+            "the password is ⟦{b64:32}7aB⟧",
+            "the password is ⟦748{digits:3}⟧",
+            "the password is ⟦{uuid}⟧, keep it",
+            "the password is `⟦{diceware:4}⟧`",
         ),
         leaves=(
             "the password is wrong",
@@ -326,6 +359,9 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
             "the password must be 12 characters",
             "password is sha256-hashed",
             "pass the token as a query parameter",
+            "the password is 123456",
+            "the password iteration count is 600000",
+            "the password is valid-for-one-more-week",
         ),
         worst="password is ",
         find=sentence,
