@@ -116,6 +116,7 @@ def is_noise(text: str, least: int = 40, signs: int = 5) -> bool:
         len(set(SIGNS.findall(text))) >= signs
         and len(set(STRONG_SIGNS.findall(text))) > 1
         and len(set(text)) > min(21, 0.6 * len(text))
+        and (len(text) >= 40 or text.lower() != text != text.upper())
         and len(DIGITS(text)) > 0
         and sum(map(len, RUNS.findall(text))) < 0.45 * len(text)
         and not PATTERN.search(text)

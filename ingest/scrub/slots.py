@@ -188,7 +188,7 @@ THREE_WORDS: Final = re.compile(r"[a-z]{3,10}(?:-[a-z]{3,10}){2}")
 PHRASES: Final = ("passphrase", "psk", "PASSPHRASE", "PSK", "PASSWORD")
 PHRASE: Final = re.compile(r"[a-zà-ž]{3,10}(?: [a-zà-ž]{3,10}){3,11}")
 FUNCTION_WORDS: Final = frozenset(
-    "the and for with not you your are was this that from have has will must can should when where then here them they see ask use set".split()
+    "the and for with not you your are was this that from have has will must can should when where then here them they see ask use set until next last week month time times only more than after before".split()
 )
 HASHED: Final = re.compile(
     r"\$(?:1|2[abxy]?|5|6|7|y|gy|apr1|argon2\w{0,2}|pbkdf2[\w\-]{0,12}|scrypt|bcrypt[\w\-]{0,8}|S|P|H|md5)\$|\{(?:S?SHA\d{0,3}|S?MD5|CRYPT|PBKDF2[\w\-]{0,10}|ARGON2|cipher|bcrypt)\}|"
@@ -289,6 +289,7 @@ def is_short_key(text: str) -> bool:
         and text.lower() != text != text.upper()
         and len(DIGITS.findall(text)) > 1
         and not is_wordy(text)
+        and slot_of(text) is None
     )
 
 

@@ -65,8 +65,9 @@ def irc(match: re.Match[str], text: str) -> Spans:
     """Whatever ends the line; what is followed by more words has to look like a password."""
     start, end = match.span("s")
     value = text[start:end]
-    is_sure = not match[0].startswith("/oper") and AT_END.match(text, end) is not None
-    good = is_sure or looks_chosen(value) or is_random(value, 12)
+    is_last = AT_END.match(text, end) is not None
+    looks_so = looks_chosen(value) or is_random(value, 12)
+    good = (is_last and looks_so) if match[0].startswith("/oper") else (is_last or looks_so)
     return ((start, end),) if good and not is_placeholder(value, quoted=True) else NOTHING
 
 

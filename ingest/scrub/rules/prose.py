@@ -25,6 +25,7 @@ from ingest.scrub.slots import (
     read_value,
     whole,
 )
+from ingest.scrub.vocabulary import PUBLIC_ENDS
 from ingest.scrub.words import any_of
 
 VERBS: Final = any_of(
@@ -73,6 +74,10 @@ LOGIN_BEFORE: Final = re.compile(
 )
 LOOSE_VERBS: Final = frozenset("a e on to as na auf si son sea van var er zu now set".split())
 """Words that say "is" in one language, or "to" as in "set to", and anything at all in another."""
+OF_ANOTHER: Final = re.compile(
+    rf"[ ]{any_of(sorted(part for part in PUBLIC_ENDS if len(part) > 3 or part == 'id'))}(?![\w-])"
+)
+"""`password hash`, `password reset`: the sentence is about something else that has the key word in its name."""
 PLAIN_VERBS: Final = frozenset(
     (*"is was je ist lautet es est è é jest är это は が 是 bylo był".split(), None, "should be", "will be", "to")
 )
@@ -117,6 +122,8 @@ def sentence(key: KeyName, text: str, low: str) -> Spans:
         told = TELLING.match(low, at)
         if not told:
             break
+        if at == end and OF_ANOTHER.match(told["fill"]):
+            return NOTHING
         verb = told["verb"]
         is_loose = verb in LOOSE_VERBS and (is_bare or at > end or told["fill"].count(" ") > 4)
         is_sure = (bool(verb) and not is_loose) or (not told["fill"] and not is_loose)
@@ -158,7 +165,7 @@ def tells(key: KeyName, value: Value, *, is_sure: bool, says_is: bool) -> bool:
         return is_sure and (
             looks_chosen(text, 5) or (says_is and is_word) or is_jumble(text) or bool(FOUR_WORDS.fullmatch(text))
         )
-    if is_key_beyond_doubt(text):
+    if is_key_beyond_doubt(text) and text.count("/") <= 1 + len(text) // 20:
         return True
     if any(c in text for c in "/{}()") or not (is_sure or is_strong(text) or is_random(text, 12)):
         return False
@@ -360,6 +367,8 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
             "password is sha256-hashed",
             "pass the token as a query parameter",
             "the password is 123456",
+            "the password hash is {b64:43}=",
+            "the password reset request id is {uuid}",
             "the password iteration count is 600000",
             "the password is valid-for-one-more-week",
         ),
