@@ -21,6 +21,7 @@ DIGEST: Final = re.compile(
 """What a table of users holds in place of passwords."""
 LONGEST_LINE: Final = 2_000
 MOST_ROWS: Final = 20_000
+MOST_CELLS: Final = 40
 LONGEST_STATEMENT: Final = 100_000
 
 
@@ -135,7 +136,7 @@ def table(match: re.Match[str], text: str) -> Spans | None:
 
 
 HEADER: Final = re.compile(
-    r"[\w\"'.\-]{1,40}(?: [\w\"'.\-]{1,20}){0,2}(?:[,;\t][\w\"'.\-]{0,40}(?: [\w\"'.\-]{1,20}){0,2}){1,20}"
+    r" ?[\w\"'.\-]{1,40}(?: [\w\"'.\-]{1,20}){0,2} ?(?:[,;\t|] ?[\w\"'.\-]{0,40}(?: [\w\"'.\-]{1,20}){0,2} ?){1,20}"
 )
 CSV_NAMES: Final = (
     "password",
@@ -156,18 +157,54 @@ def separated(match: re.Match[str], text: str) -> Spans | None:
     """A line of names with a separator between them, and lines below with as many separators, up to one that has not."""
     start = text.rfind("\n", max(0, match.start() - LONGEST_LINE), match.start()) + 1
     end = text.find("\n", match.start(), match.start() + LONGEST_LINE)
-    if end < 0 or not HEADER.fullmatch(text, start, end - (text[end - 1] == "\r")):
+    start = CITED.match(text, start).end()  # type: ignore[union-attr]  # it matches nothing as well
+    if end < start or not HEADER.fullmatch(text, start, end - (text[end - 1] == "\r")):
         return None
-    separator = max(",;\t", key=lambda sign: text.count(sign, start, end))
+    separator = max(SEPARATORS, key=lambda sign: text.count(sign, start, end))
     header = cut((start, end), separator, text)
     columns = columns_of([text[slice(*cell)].strip() for cell in header])
     spans: list[Cell] = []
-    for line in lines_after(end + 1, text) if columns else ():
-        cells = cut(line, separator, text)
-        if len(cells) != len(header) or (CSV_WORD.search(text, *line) and HEADER.fullmatch(text, *line)):
+    for cells in records(end + 1, separator, text) if columns else ():
+        row = cells[0][0], cells[-1][1]
+        if len(cells) != len(header) or (CSV_WORD.search(text, *row) and HEADER.fullmatch(text, *row)):
             break
         spans += found_in(cells, columns, text, quoted=False)
     return tuple(spans)
+
+
+SEPARATORS: Final = ",;\t|"
+FIELDS: Final = {
+    sign: re.compile(rf'"(?:[^"]|""){{0,4000}}+"(?=[{sign}\r\n]|$)|[^{sign}\r\n]{{0,2000}}+') for sign in SEPARATORS
+}
+"""A cell, which may go over several lines in quotes: notes in what managers of passwords export do."""
+CITED: Final = re.compile(r"(?:>[ ]?){0,4}")
+NO_ROW: Final = re.compile(r"[ \t>|:+\-]{0,400}\r?\n")
+"""An empty line, or the one that psql draws below the names."""
+
+
+def records(at: int, separator: str, text: str) -> Iterator[list[Cell]]:
+    """The rows that follow, each with its cells."""
+    for _ in range(MOST_ROWS):
+        if empty := NO_ROW.match(text, at):
+            at = empty.end()
+        at = CITED.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing as well
+        cells: list[Cell] = []
+        while len(cells) <= MOST_CELLS:
+            field = FIELDS[separator].match(text, at)
+            if field is None:
+                return
+            cells.append(field.span())
+            at = field.end()
+            if text[at : at + 1] != separator:
+                break
+            at += 1
+        if cells[-1][1] == cells[0][0]:
+            return
+        yield cells
+        at += text.startswith("\r", at)
+        if text[at : at + 1] != "\n":
+            return
+        at += 1
 
 
 NAME: Final = r"[`\"\[\]\w.$]{1,120}"
@@ -240,15 +277,19 @@ RULES: Final[tuple[Rule, ...]] = (
         kind="password",
         why="What browsers and managers of passwords export: a line of names, then lines of values.",
         pattern=CSV_WORD,
-        gate=gate(
-            " ".join(f"{sign}{name}" for sign in ",;" for name in CSV_NAMES), *(f"\t{name}" for name in CSV_NAMES)
-        ),
+        gate=gate(" ".join(CSV_NAMES), also=tuple(SEPARATORS)),
         finds=(
             "name,url,username,password\nwiki,https://wiki.example.org/,jana,⟦{chosen}⟧\nforge,https://git.example.org/,petr,⟦{alnum:14}⟧\n",
             "user;heslo\njana;⟦{chosen}⟧\n",
+            '"Title","Username","Password","Notes"\n"wiki","jana","⟦{chosen}⟧","two\nlines, both"\n"forge","petr","⟦{alnum:14}⟧",""\n',
+            "> user,password\n> jana,⟦{chosen}⟧\n",
+            " name | password\n------+----------\n jana | ⟦{chosen}⟧\n",
+            "name,login_username,login_password\nwiki,jana,⟦{chosen}⟧\n",
         ),
         leaves=(
             "user,password,role\njana,see vault,admin\n",
+            "user,password\n\nthe winter of 2019 was cold\n",
+            "user | password\nnot stored | not stored either\n",
             "the user, password and role2 are\nasked for, then stored4, and so on\n",
         ),
         worst="a,password\nb,c\nd,e\nf,g\nh,i\nj,k\n",

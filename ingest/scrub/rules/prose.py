@@ -243,8 +243,8 @@ def adjacent(key: KeyName, text: str, low: str, *, is_verb: bool) -> Spans:
     """`password "falcon-harbor-51" works`, `with password R0cket.99`: no verb at all, so the value has to be strong."""
     slot, end = key.slot, key.end
     gap = ADJACENT.match(text, end)
-    if gap and "\n" in gap[0] and key.start and text[key.start - 1] in "+/":
-        return NOTHING  # a key word that chance has put into base 64
+    if gap and "\n" in gap[0] and key.start and text[key.start - 1] in '+/,;\t"':
+        return NOTHING  # a key word that chance has put into base 64, or the last name of a row of names
     if gap and "\n" in gap[0] and slot is not Slot.PASSWORD:
         value = read_value(text, gap.end())
         good = value and value.is_last and is_random(value.text, 20) and any(c.isdigit() for c in value.text)
