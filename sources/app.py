@@ -18,7 +18,7 @@ from index.errors import ConfigError, EmbedderError, ReindexNeededError
 from index.model import NO_EMBEDDER, Corpus, Fingerprint, SourceId
 from index.search import Searcher, SearchSettings
 from index.store.schema import STEPS
-from index.store.store import open_store
+from index.store.store import Store, open_store
 from index.text.words import WORDS_VERSION, Keys
 from index.wording import counted
 from sources.config.model import Config
@@ -184,7 +184,7 @@ async def run_refresh(
         plan = Plan(made, config.refresh.parallel, is_full=is_full, is_partial=bool(only))
         opened.enter_context(write_lock(config.state_dir / "refresh.lock"))
         store = await opened.enter_async_context(open_store(config.index_file, is_writer=True))
-        if config.chat is None and not only:
+        if config.chat is None and not only and await _holds_chat(store):
             from ingest.chat.absence import absent_chat
 
             kept = await absent_chat(store, orders=purges_folder(config))
@@ -207,6 +207,10 @@ async def run_refresh(
     if fault is not None:
         report = replace(report, vectors=replace(report.vectors, fault=fault))
     return report if only else replace(report, uncovered=await asyncio.to_thread(_tidied, config))
+
+
+async def _holds_chat(store: Store) -> bool:
+    return any(source.corpus is Corpus.CHAT for source in await store.sources())
 
 
 def _client() -> "httpx.AsyncClient":
