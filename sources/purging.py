@@ -20,7 +20,9 @@ from index.store.store import open_store
 from index.store.sweeps import Matched
 from index.text.words import Keys
 from ingest.chat import orders
+from ingest.chat.absence import absent_settings
 from ingest.chat.purging import apply_purges
+from ingest.chat.settings import ChatSettings
 from ingest.lock import write_lock
 from ingest.writing import Writer
 from sources.app import fingerprint
@@ -81,11 +83,8 @@ async def give(config: Config, credentials: Credentials, record: PurgeRecord) ->
 
     Windows that lose a message are searched by words alone until the next refresh embeds them.
     """
-    if config.chat is None:
-        raise ConfigError("chat-purge: no chat is configured (set [chat])")
-    folder = purges_folder(config)
-    orders.write(folder, record)
-    settings = replace(chat_settings(config.chat, config.bot), orders=folder)
+    settings = await _settings(config)
+    orders.write(purges_folder(config), record)
     async with AsyncExitStack() as opened:
         try:
             opened.enter_context(write_lock(config.state_dir / "refresh.lock"))
@@ -105,6 +104,20 @@ async def give(config: Config, credentials: Credentials, record: PurgeRecord) ->
     fault = "" if delivered is None else delivered.fault or ""
     is_erased = wiped.is_done and not fault
     return Purge(done[0], is_applied=True, is_erased=is_erased, readers=wiped.readers, copy_fault=fault)
+
+
+async def _settings(config: Config) -> ChatSettings:
+    """Those of the configuration, or of rooms that the index still holds of a table that was taken out."""
+    folder = purges_folder(config)
+    if config.chat is not None:
+        return replace(chat_settings(config.chat, config.bot), orders=folder)
+    settings = None
+    if config.index_file.exists():
+        async with open_store(config.index_file, is_writer=False) as store:
+            settings = await absent_settings(store, folder)
+    if settings is None:
+        raise ConfigError("chat-purge: no chat is configured, and the index holds no room (set [chat])")
+    return settings
 
 
 async def given(config: Config) -> list[PurgeRecord]:

@@ -66,18 +66,22 @@ async def absent_chat(
     """For a configuration without `[chat]`. None when nothing was read of any room, or its time is over: what no
     worker owns is erased.
     """
-    known = [source.id for source in await _chat(store)]
-    if not known:
+    settings = await absent_settings(store, orders)
+    if settings is None:
         return []
-    # A run that was killed before its end has left rooms, and not yet the account.
-    account = next((source for source in known if source.startswith("chat:@")), known[0])
-    user = UserId(await store.value(ACCOUNT) or account.partition(":")[2])
-    settings = ChatSettings("", user, orders=orders)
-    if (grace := await store.value(GRACE)) is not None:
-        settings = replace(settings, grace_ms=int(grace))
     now = now_ms()
-    kept = AbsentChat(account, settings, min(await _since(store) or now, now))  # now: the clock was ahead
+    kept = AbsentChat(await _account(store), settings, min(await _since(store) or now, now))  # now: the clock was ahead
     return [kept] if now < kept.erased_ms else []
+
+
+async def absent_settings(store: Store, orders: Path | None) -> ChatSettings | None:
+    """What is known of the account whose rooms the index holds, without its table; None where it holds no room."""
+    if not await _chat(store):
+        return None
+    user = await store.value(ACCOUNT) or (await _account(store)).partition(":")[2]
+    settings = ChatSettings("", UserId(user), orders=orders)
+    grace = await store.value(GRACE)
+    return settings if grace is None else replace(settings, grace_ms=int(grace))
 
 
 async def erased_from(store: Store) -> int | None:
@@ -102,6 +106,12 @@ async def show_again(run: Run) -> None:
 async def _since(store: Store) -> int | None:
     said = await store.value(_SINCE)
     return int(said) if said else None
+
+
+async def _account(store: Store) -> SourceId:
+    """The source of the account, or of some room: a run that was killed before its end has left only those."""
+    known = [source.id for source in await _chat(store)]
+    return next((source for source in known if source.startswith("chat:@")), known[0])
 
 
 async def _chat(store: Store) -> list[Source]:

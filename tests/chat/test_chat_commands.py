@@ -108,6 +108,26 @@ async def test_without_the_table_nothing_of_rooms_is_found_and_status_says_until
     assert (await desk.sources("verify")).return_value == 0
 
 
+async def test_what_is_kept_without_the_table_can_be_purged_at_once(desk: Desk, alice: Person, reader: Person) -> None:
+    room = await alice.create_room("Kitchen", alias="closed-kitchen")
+    await reader.join(room)
+    said = await alice.say(room, "the kettle is on")
+    await alice.say(room, "tea is ready")
+    assert (await desk.sources("refresh")).return_value == 0
+    config = desk.folder / "sources.toml"
+    table = config.read_text()
+    config.write_text(table.partition("[chat]")[0])
+    purge = ("chat-purge", "--room", f"#closed-kitchen:{alice.user.partition(':')[2]}", "--event", said, "--yes", "--json")
+    done = json.loads((await desk.sources(*purge)).stdout)
+    assert (done["applied"], done["erased"], done["order"]["removed"]) == (True, True, 1)
+    assert b"kettle" not in b"".join(file.read_bytes() for file in (desk.folder / "state").glob("index.sqlite*"))
+    assert (await desk.sources("refresh")).return_value == 0
+    config.write_text(table)
+    assert (await desk.sources("refresh")).return_value == 0
+    assert (await desk.sources("search", "tea")).return_value == 0
+    assert (await desk.sources("search", "kettle")).return_value == 1
+
+
 async def test_the_roster_shows_first_and_moves_only_when_told(
     desk: Desk, alice: Person, reader: Person, tmp_path: Path
 ) -> None:
