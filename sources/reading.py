@@ -22,7 +22,7 @@ from index.store.store import open_store
 from index.wording import counted
 from ingest.forge.decoding import Decoded, decode
 from ingest.forge.git import Git
-from ingest.forge.grep import GrepLine
+from ingest.forge.grep import GrepLine, check_pattern
 from ingest.forge.note_files import Unreadable, load
 from ingest.forge.notes import NotesFolder
 from ingest.forge.repository import Repository
@@ -270,6 +270,7 @@ async def grep(
 
     Of forges, which can have thousands, only a repository that is named is fetched anew.
     """
+    check_pattern(pattern)
     chosen: list[AnySource] = [*config.repo, *await forge_sources(config), *config.notes]
     if source is not None:
         chosen = [await _any_named(config, source)]

@@ -31,6 +31,20 @@ class GrepResult(Struct, frozen=True):
     is_cut: bool  # there is more than the limit
 
 
+def check_pattern(pattern: str) -> None:
+    """Raise QueryError for what cannot be looked for in a line. To git a line feed would part alternatives."""
+    try:
+        size_bytes = len(pattern.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        raise QueryError("pattern: is not UTF-8 (leave the odd characters out)") from None
+    if not pattern:
+        raise QueryError("pattern: is empty (name the text to find)")
+    if "\0" in pattern or "\n" in pattern:
+        raise QueryError("pattern: holds a line feed or NUL, and single lines are looked at (give one line of it)")
+    if size_bytes > _MAX_PATTERN_BYTES:
+        raise QueryError(f"pattern: is {size_bytes} bytes long (at most {_MAX_PATTERN_BYTES} bytes; shorten it)")
+
+
 async def grep(
     git: Git,
     clone: Path,
@@ -46,8 +60,7 @@ async def grep(
     limit: int,
 ) -> GrepResult:
     """Fixed text unless `is_regex` (POSIX extended). `is_hidden` says which paths are left out of the result."""
-    if not pattern or "\0" in pattern or len(pattern.encode("utf-8", "surrogateescape")) > _MAX_PATTERN_BYTES:
-        raise QueryError(f"pattern: 1 to {_MAX_PATTERN_BYTES} bytes without NUL are possible (shorten it)")
+    check_pattern(pattern)
     arguments = ["grep", "-n", "-z", "--no-textconv", "--no-color", "--full-name", "--no-recurse-submodules"]
     arguments += ["-i"] if ignore_case else []
     arguments += ["-E" if is_regex else "-F", "-e", pattern, commit, "--"]

@@ -134,6 +134,12 @@ def test_grep_knows_case_expressions_and_limits(indexed: Community) -> None:
         indexed.sources("grep", "-E", "(")
 
 
+@pytest.mark.parametrize("pattern", ["", "Read\nnothing", "x" * 1001])
+def test_grep_refuses_for_notes_what_it_refuses_for_repositories(indexed: Community, pattern: str) -> None:
+    with pytest.raises(QueryError, match=r"^pattern: .*\(.+\)$"):
+        indexed.sources("grep", pattern, "--source", "wiki")
+
+
 def test_a_secret_in_a_source_is_not_shown(indexed: Community) -> None:
     word = "zebra" + secrets.token_hex(8)
     indexed.commit("deploy.env", f"# for deploy\nDATABASE_URL=postgres://app:{word}@db.example.org/app\n")

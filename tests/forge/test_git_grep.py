@@ -66,7 +66,17 @@ async def test_a_pattern_is_plain_text_unless_a_regular_expression_is_asked_for(
 
 @pytest.mark.parametrize(
     ("pattern", "is_regex"),
-    [("", False), ("a\0b", False), ("x" * 1001, False), ("(", True), ("[", True), ("a\\", True)],
+    [
+        ("", False),
+        ("a\0b", False),
+        ("a\nb", False),
+        ("a\n", True),
+        ("\ud800", False),
+        ("x" * 1001, False),
+        ("(", True),
+        ("[", True),
+        ("a\\", True),
+    ],
 )
 async def test_a_pattern_that_cannot_be_searched_is_refused_by_name(
     source: Repository, pattern: str, is_regex: bool
