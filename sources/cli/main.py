@@ -168,7 +168,15 @@ def tell_bug() -> None:
     click.echo("sources: this is a bug; the lines above say where", err=True)
 
 
+def _open_closed_streams() -> None:
+    """Let what was closed before the start (`>&-`) lead nowhere, before a file of ours takes its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
+
+
 def main() -> None:
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 is no reason to fail

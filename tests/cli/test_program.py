@@ -162,6 +162,20 @@ def test_a_full_disk_is_one_line_and_no_bug() -> None:
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
+def test_a_stream_that_was_closed_before_the_start_leads_nowhere_and_is_no_bug(closed: tuple[int, ...]) -> None:
+    code = "import sys; from sources.cli.main import main; sys.argv = ['sources', 'completion', 'bash']; main()"
+    ended = subprocess.run(
+        ["sh", "-c", 'exec "$@" ' + " ".join(f"{number}>&-" for number in closed), "sh", sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
+    )
+    assert (ended.returncode, ended.stderr) == (Exit.FINE, "")
+    assert bool(ended.stdout) == (1 not in closed)
+
+
 def test_output_that_the_terminal_cannot_spell_is_escaped() -> None:
     ended = run_with("print('› \\ud800')\nreturn 0", environment={"PYTHONIOENCODING": "ascii"})
     assert ended.returncode == 0
