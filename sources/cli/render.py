@@ -3,7 +3,7 @@
 The JSON is a contract: fields are added, never changed or removed; `version` counts the times that could not be kept.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
@@ -14,6 +14,7 @@ from sources.cli.style import PLAIN, Style, harmless, one_line
 
 VERSION: Final = 1
 _INDENT: Final = "   "
+_PLACES_SHOWN: Final = 3
 
 
 def answer_text(answer: Answer, *, style: Style = PLAIN, is_explained: bool = False, zone: tzinfo | None = None) -> str:
@@ -39,7 +40,7 @@ def _hit_text(hit: Hit, number: int, style: Style, is_explained: bool, zone: tzi
     lines.extend(_INDENT + line for line in snippet_text(hit.snippet, style).split("\n"))
     facts = [str(hit.kind), ", ".join(_origin_text(origin) for origin in hit.origins)]
     if hit.also_at:
-        facts.append(f"also at {', '.join(hit.also_at)}")
+        facts.append(f"also at {_places_text(hit.also_at)}")
     lines.append(_INDENT + style.paint(one_line(" · ".join(fact for fact in facts if fact)), "dim"))
     if is_explained:
         lines.extend(_INDENT + style.paint(one_line(line), "dim") for line in explanation(hit))
@@ -78,6 +79,13 @@ def explanation(hit: Hit) -> Iterable[str]:
     for rule, factor in hit.boosts:
         yield f"boost {rule}: ×{factor:g}"
     yield f"score {hit.score:.5f}"
+
+
+def _places_text(places: Sequence[str]) -> str:
+    """The first few, each once: a licence can stand in every repository of a forge. The JSON has all of them."""
+    each = list(dict.fromkeys(places))
+    rest = len(each) - _PLACES_SHOWN
+    return ", ".join(each[:_PLACES_SHOWN]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def _origin_text(origin: Origin) -> str:

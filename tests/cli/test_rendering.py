@@ -113,6 +113,14 @@ def test_a_hit_says_which_rankings_found_it() -> None:
     ]
 
 
+def test_a_text_that_stands_in_many_places_names_a_few_of_them_once_and_counts_the_others() -> None:
+    few = replace(PAGE, also_at=("a LICENSE.md", "b LICENSE.md", "a LICENSE.md"))
+    assert answer_text(answer(few)).endswith(" · also at a LICENSE.md, b LICENSE.md")
+    many = replace(PAGE, also_at=tuple(f"r{number} LICENSE.md" for number in range(2003)))
+    assert answer_text(answer(many)).endswith(" · also at r0 LICENSE.md, r1 LICENSE.md, r2 LICENSE.md and 2,000 more")
+    assert len(answer_record(answer(many))["hits"][0]["also_at"]) == 2003  # type: ignore[index]
+
+
 def test_an_explanation_has_every_rank_score_and_boost() -> None:
     told = answer_text(answer(PAGE), is_explained=True)
     assert "text 1: bm25 rank 2, score 7.31" in told
