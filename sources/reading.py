@@ -6,6 +6,7 @@ costs freshness and leaves a note, never the answer, as long as there is a clone
 
 import re
 import time
+import warnings
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Final
 from urllib.parse import unquote
@@ -279,7 +280,8 @@ async def grep(
     notes: list[str] = []
     faults: list[str] = []
     is_cut = False
-    matches = _matcher(pattern, is_regex=is_regex, ignore_case=ignore_case) if config.notes else None
+    has_notes = any(isinstance(one, Notes) for one in chosen)
+    matches = _matcher(pattern, is_regex=is_regex, ignore_case=ignore_case) if has_notes else None
     for one in chosen:
         left = limit - len(lines)
         try:
@@ -319,8 +321,16 @@ def _not_looked_through(config: Config, chosen: Sequence[AnySource]) -> Iterator
 
 
 def _matcher(pattern: str, *, is_regex: bool, ignore_case: bool) -> re.Pattern[str]:
+    """What notes are looked through with: Python's expressions, which are not quite those of git."""
     try:
-        return re.compile(pattern if is_regex else re.escape(pattern), re.IGNORECASE if ignore_case else 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)
+            return re.compile(pattern if is_regex else re.escape(pattern), re.IGNORECASE if ignore_case else 0)
+    except FutureWarning:
+        raise QueryError(
+            "pattern: has a set such as [[:digit:]] that notes cannot be looked through for "
+            "(write [0-9], or name a repository with --source)"
+        ) from None
     except (re.error, OverflowError, RecursionError):
         raise QueryError("pattern: is not a regular expression (leave --regex out for plain text)") from None
 

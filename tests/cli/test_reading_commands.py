@@ -140,6 +140,13 @@ def test_grep_refuses_for_notes_what_it_refuses_for_repositories(indexed: Commun
         indexed.sources("grep", pattern, "--source", "wiki")
 
 
+def test_a_set_that_only_git_knows_is_refused_for_notes_and_not_taken_for_no_match(indexed: Community) -> None:
+    assert indexed.sources("grep", "-E", "send[[:alpha:]]+", "--source", "handbook").return_value == 0
+    for arguments in ([], ["--source", "wiki"]):
+        with pytest.raises(QueryError, match=r"^pattern: has a set such as .* \(write .*\)$"):
+            indexed.sources("grep", "-E", "sign[[:alpha:]]+", *arguments)
+
+
 def test_a_secret_in_a_source_is_not_shown(indexed: Community) -> None:
     word = "zebra" + secrets.token_hex(8)
     indexed.commit("deploy.env", f"# for deploy\nDATABASE_URL=postgres://app:{word}@db.example.org/app\n")
