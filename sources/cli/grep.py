@@ -17,7 +17,13 @@ from sources.reading import Found, grep
 @click.option(
     "--source", metavar="NAME", shell_complete=source_names, help="Only this one: docs, repo:docs or notes:docs."
 )
-@click.option("-E", "--regex", "is_regex", is_flag=True, help="PATTERN is an extended regular expression.")
+@click.option(
+    "-E",
+    "--regex",
+    "is_regex",
+    is_flag=True,
+    help="PATTERN is an extended regular expression; for notes, one of Python's.",
+)
 @click.option("-i", "--ignore-case", is_flag=True, help="Case does not matter.")
 @click.option("-n", "--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Lines to show.")
 @click.argument("pattern")

@@ -66,7 +66,9 @@ class Grep(Arguments, frozen=True):
 
     pattern: Annotated[str, Meta(min_length=1, max_length=1_000)]
     source: Annotated[str | None, Meta(description="Only this source: docs, repo:docs or notes:docs.")] = None
-    regex: Annotated[bool, Meta(description="The pattern is an extended regular expression.")] = False
+    regex: Annotated[
+        bool, Meta(description="The pattern is an extended regular expression; for notes, one of Python's.")
+    ] = False
     ignore_case: bool = False
     limit: Annotated[int, Meta(ge=1, le=1_000, description="Lines to give.")] = 200
 
