@@ -19,6 +19,8 @@ def write_lock(path: Path, *, who: str = "refresh") -> Iterator[None]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StoreError(f"{path.parent}: is not a folder (name another one)") from error
     except OSError as error:
         means = remedy_of_system(error)
         raise StoreError(f"{path}: the lock cannot be made: {error.strerror} ({means})") from error

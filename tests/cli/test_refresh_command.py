@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click import UsageError
 
-from index.errors import BusyError, ConfigError, ReindexNeededError
+from index.errors import BusyError, ConfigError, ReindexNeededError, StoreError
 from ingest.lock import write_lock
 from tests.cli.conftest import Community
 
@@ -65,6 +65,17 @@ def test_a_living_refresh_is_named_and_nothing_is_done(community: Community) -> 
         pytest.raises(BusyError, match=rf"process {os.getpid()}"),
     ):
         community.sources("refresh")
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "link"])
+def test_a_state_folder_that_is_none_is_named_with_what_to_do(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with (
+        pytest.raises(StoreError, match=rf"^{tmp_path / place}: is not a folder \(name another one\)$"),
+        write_lock(tmp_path / place / "refresh.lock"),
+    ):
+        pass
 
 
 def test_a_busy_index_can_be_left_to_the_other_run_or_waited_for(community: Community) -> None:
