@@ -16,7 +16,7 @@ from index.store.purges import PurgeRecord
 from index.store.sweeps import Matched
 from index.text.filters import read_time
 from index.wording import counted
-from sources.cli.common import Invocation, common_options
+from sources.cli.common import Invocation, common_options, utf8
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
 from sources.cli.style import PLAIN, Style, one_line, table
@@ -31,9 +31,9 @@ _WHEN: Final = "write a day like 2026-11-01, a time like 2026-11-01T18:30, or a 
 
 @click.command()
 @common_options
-@click.option("--room", metavar="ROOM", help="In this room: its id, or an alias that the index knows.")
-@click.option("--event", metavar="ID", help="This message, with its edits and the replies to it.")
-@click.option("--sender", metavar="USER", help="What this person sent, like @alice:example.org.")
+@click.option("--room", metavar="ROOM", callback=utf8, help="In this room: its id, or an alias that the index knows.")
+@click.option("--event", metavar="ID", callback=utf8, help="This message, with its edits and the replies to it.")
+@click.option("--sender", metavar="USER", callback=utf8, help="What this person sent, like @alice:example.org.")
 @click.option("--since", metavar="WHEN", help="Sent then or later, by the server's time: a day (UTC), a time, or 7d.")
 @click.option("--until", metavar="WHEN", help="Sent then or earlier; a day counts to its end.")
 @click.option("--all", "is_all", is_flag=True, help="Everything that was said in the room until now.")
@@ -44,7 +44,9 @@ _WHEN: Final = "write a day like 2026-11-01, a time like 2026-11-01T18:30, or a 
     help="What answers a message that goes: forget it as well, or keep it without what it quotes. The default is to"
     " forget it, but with --sender to keep it, for it is somebody else's.",
 )
-@click.option("--reason", default="", metavar="TEXT", help="Kept with the order; say why, and quote nothing.")
+@click.option(
+    "--reason", default="", metavar="TEXT", callback=utf8, help="Kept with the order; say why, and quote nothing."
+)
 @click.option("--dry-run", "is_dry", is_flag=True, help="Only count what would go.")
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
 @click.option("--list", "is_list", is_flag=True, help="Show every order given so far, with its proof.")

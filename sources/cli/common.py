@@ -55,6 +55,15 @@ class Invocation(Struct):
         logs.configure(self.log_level, self.config.log.format)
 
 
+def utf8(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Callback of options that the index or a file is asked with, which hold nothing but UTF-8."""
+    try:
+        (value or "").encode()
+    except UnicodeEncodeError:
+        raise click.BadParameter("is not UTF-8") from None
+    return value
+
+
 def style_of(stream: TextIO, environment: Mapping[str, str]) -> Style:
     """Colours only on a terminal that can show them, and not where NO_COLOR says otherwise (no-color.org)."""
     if not stream.isatty():

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 import click
 
 from index.store.reading import Entry
-from sources.cli.common import Invocation, common_options
+from sources.cli.common import Invocation, common_options, utf8
 from sources.cli.completing import source_names
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
@@ -21,7 +21,7 @@ from sources.reading import Contents, toc
 @click.option(
     "--source", metavar="NAME", shell_complete=source_names, help="Only this one: docs, repo:docs or notes:docs."
 )
-@click.option("--tag", metavar="TAG", help="Only files with this tag in their front matter.")
+@click.option("--tag", metavar="TAG", callback=utf8, help="Only files with this tag in their front matter.")
 @click.pass_obj
 def command(invocation: Invocation, source: str | None, tag: str | None) -> int:
     """List what is indexed: folder, file, title, tags.

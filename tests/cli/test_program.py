@@ -182,6 +182,25 @@ def test_output_that_the_terminal_cannot_spell_is_escaped() -> None:
     assert ended.stdout == "\\u203a \\ud800\n"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["toc", "--tag", "\udcff"], "--tag"),
+        (["chat-purge", "--sender", "@\udcff:b"], "--sender"),
+        (["chat-purge", "--room", "!\udcff:b", "--all"], "--room"),
+        (["chat-purge", "--room", "!a:b", "--event", "$\udcff"], "--event"),
+        (["chat-purge", "--sender", "@a:b", "--reason", "\udcff"], "--reason"),
+    ],
+)
+def test_an_option_that_is_not_utf_8_is_a_usage_error(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], option: str
+) -> None:
+    from sources.cli.main import run
+
+    assert run(arguments) == 2
+    assert f"Invalid value for '{option}': is not UTF-8" in capsys.readouterr().err
+
+
 def test_a_mistyped_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     from sources.cli.main import run
 
