@@ -1,10 +1,10 @@
 """What changed last, inside a scope: documents by their times, and of each the first chunk that the scope leaves."""
 
 from collections.abc import Sequence
-from json import dumps
 
 from index.model import ChunkId
 from index.store.driver import Connection
+from index.store.lists import as_json
 from index.store.postings import passing
 from index.store.scope import Scope, within
 
@@ -29,7 +29,7 @@ def _documents(scope: Scope) -> tuple[str, list[object]]:
     """SQL over `document`, with its values."""
     if scope.keys is not None:
         held = "SELECT document_key FROM chunk WHERE chunk_key IN (SELECT value FROM json_each(?))"
-        return f"document_key IN ({held})", [dumps(sorted(scope.keys))]
+        return f"document_key IN ({held})", [as_json(sorted(scope.keys))]
     sources = None if scope.ranges is None else [(low >> 32, high >> 32) for low, high in scope.ranges]
     inside, bounds = within("source_key", sources)
     if not scope.predicate:
@@ -42,7 +42,7 @@ def _first_chunks(connection: Connection, documents: Sequence[int], scope: Scope
     rows = connection.execute(
         "SELECT chunk_key, document_key, id FROM chunk WHERE document_key IN (SELECT value FROM json_each(?))"
         " ORDER BY document_key, ordinal",
-        (dumps(documents),),
+        (as_json(documents),),
     ).fetchall()
     inside = set(passing(connection, [int(row[0]) for row in rows if scope.may_hold(int(row[0]))], scope))
     found: dict[int, ChunkId] = {}
