@@ -117,7 +117,15 @@ async def test_what_is_kept_without_the_table_can_be_purged_at_once(desk: Desk, 
     config = desk.folder / "sources.toml"
     table = config.read_text()
     config.write_text(table.partition("[chat]")[0])
-    purge = ("chat-purge", "--room", f"#closed-kitchen:{alice.user.partition(':')[2]}", "--event", said, "--yes", "--json")
+    purge = (
+        "chat-purge",
+        "--room",
+        f"#closed-kitchen:{alice.user.partition(':')[2]}",
+        "--event",
+        said,
+        "--yes",
+        "--json",
+    )
     done = json.loads((await desk.sources(*purge)).stdout)
     assert (done["applied"], done["erased"], done["order"]["removed"]) == (True, True, 1)
     assert b"kettle" not in b"".join(file.read_bytes() for file in (desk.folder / "state").glob("index.sqlite*"))
