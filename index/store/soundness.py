@@ -17,10 +17,14 @@ from index.store.driver import DatabaseError, File
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`question` gives the number of faults. Statements of `repair` run in this order; none: not derived."""
+    """`question` gives the faults, one a row; `one` and `many` say what follows their number.
+
+    Statements of `repair` run in this order; none: not derived.
+    """
 
     name: str
-    what: str
+    one: str
+    many: str
     remedy: str
     question: str
     repair: tuple[str, ...] = ()
@@ -115,6 +119,7 @@ def _pend(chosen: str) -> tuple[str, ...]:
 CHECKS: Final = (
     Check(
         "chunk_without_document",
+        "chunk that belongs to no document, or to one of another source",
         "chunks that belong to no document, or to one of another source",
         _REFRESH,
         _LOST_CHUNK,
@@ -125,6 +130,7 @@ CHECKS: Final = (
     ),
     Check(
         "document_without_source",
+        "document of a source that is not known",
         "documents of sources that are not known",
         _REPAIR,
         "SELECT document_key FROM document WHERE source_key NOT IN (SELECT source_key FROM source)",
@@ -140,6 +146,7 @@ CHECKS: Final = (
     ),
     Check(
         "part_without_chunk",
+        "part of a chunk that is gone",
         "parts of chunks that are gone",
         _REPAIR,
         "SELECT part_key FROM part WHERE chunk_key NOT IN (SELECT chunk_key FROM chunk)",
@@ -147,22 +154,39 @@ CHECKS: Final = (
     ),
     Check(
         "chunk_without_part",
+        "chunk without parts, which can have no vector",
         "chunks without parts, which can have no vector",
         _REFRESH,
         _PARTLESS,
         (f"UPDATE chunk SET digest = x'' WHERE chunk_key IN ({_PARTLESS})", *_AGAIN),
     ),
-    Check("part_without_vector", "parts whose vector is not there", _REFRESH, _VECTORLESS, _pend(_VECTORLESS)),
+    Check(
+        "part_without_vector",
+        "part whose vector is not there",
+        "parts whose vector is not there",
+        _REFRESH,
+        _VECTORLESS,
+        _pend(_VECTORLESS),
+    ),
     Check(
         "vector_without_part",
+        "vector of a part that is gone, or that stands elsewhere",
         "vectors of parts that are gone, or that stand elsewhere",
         _REPAIR,
         _STRAY,
         (f"DELETE FROM vector WHERE (chunk_key, part_key) IN ({_STRAY})",),
     ),
-    Check("vector_of_other_length", "vectors of another dimension", _REFRESH, _MISSHAPEN, _pend(_MISSHAPEN)),
+    Check(
+        "vector_of_other_length",
+        "vector of another dimension",
+        "vectors of another dimension",
+        _REFRESH,
+        _MISSHAPEN,
+        _pend(_MISSHAPEN),
+    ),
     Check(
         "young_without_chunk",
+        "chunk that is gone and stands in the list of those that may grow",
         "chunks that are gone and stand in the list of those that may grow",
         _REPAIR,
         "SELECT chunk_key FROM young WHERE chunk_key NOT IN (SELECT chunk_key FROM chunk)",
@@ -170,6 +194,7 @@ CHECKS: Final = (
     ),
     Check(
         "sender_without_chunk",
+        "sender of a chunk that is gone",
         "senders of chunks that are gone",
         _REPAIR,
         "SELECT 1 FROM chunk_sender WHERE chunk_key NOT IN (SELECT chunk_key FROM chunk)",
@@ -177,6 +202,7 @@ CHECKS: Final = (
     ),
     Check(
         "senders_of_chunk",
+        "sender that is listed and said nothing, or said something and is not listed",
         "senders that are listed and said nothing, or said something and are not listed",
         _REPAIR,
         "SELECT * FROM (SELECT sender, chunk_key FROM chunk_sender EXCEPT SELECT json_extract(value, '$[1]'), chunk_key"
@@ -190,6 +216,7 @@ CHECKS: Final = (
     ),
     Check(
         "label_without_document",
+        "label of a document that is gone",
         "labels of documents that are gone",
         _REPAIR,
         "SELECT 1 FROM document_label WHERE document_key NOT IN (SELECT document_key FROM document)",
@@ -197,6 +224,7 @@ CHECKS: Final = (
     ),
     Check(
         "file_without_source",
+        "record of a file whose source is not known",
         "records of files whose source is not known",
         _REPAIR,
         "SELECT 1 FROM file_state WHERE source_key NOT IN (SELECT source_key FROM source)",
@@ -204,6 +232,7 @@ CHECKS: Final = (
     ),
     Check(
         "counts",
+        "source whose counts of chunks and words are off, which shifts scores",
         "sources whose counts of chunks and words are off, which shifts scores",
         _REPAIR,
         "SELECT source_key FROM source LEFT JOIN (SELECT chunk_key >> 32 AS source_key, count(*) AS n, sum(size) AS w"
@@ -216,6 +245,7 @@ CHECKS: Final = (
     ),
     Check(
         "next_chunk",
+        "source that would give a key twice",
         "sources that would give a key twice",
         _REPAIR,
         "SELECT source_key FROM source WHERE next_chunk < (SELECT coalesce(max(chunk_key) & 4294967295, 0) FROM chunk"
@@ -227,6 +257,7 @@ CHECKS: Final = (
     ),
     Check(
         "room_shown",
+        "room that may not be read and is in searches",
         "rooms that may not be read and are in searches",
         _REPAIR,
         "SELECT 1 FROM source JOIN room ON source.id = 'chat:' || room.id"
@@ -238,6 +269,7 @@ CHECKS: Final = (
     ),
     Check(
         "buried_message",
+        "message that is to stay gone, or quotes what is, and is stored",
         "messages that are to stay gone, or quote what is, and are stored",
         _REFRESH,
         _BURIED,
@@ -253,6 +285,7 @@ CHECKS: Final = (
     ),
     Check(
         "message_not_indexed",
+        "room with messages that no window shows",
         "rooms with messages that no window shows",
         _REFRESH,
         _UNSAID,
@@ -260,6 +293,7 @@ CHECKS: Final = (
     ),
     Check(
         "window_without_message",
+        "message that a window shows and that is not stored as its own",
         "messages that a window shows and that are not stored as its own",
         _REFRESH,
         _UNPLACED,
@@ -270,6 +304,7 @@ CHECKS: Final = (
     ),
     Check(
         "lost_window",
+        "message in a window that is not there",
         "messages in windows that are not there",
         _REFRESH,
         "SELECT event_key FROM ledger WHERE window_key NOT IN (SELECT window_key FROM chat_window)",
@@ -280,6 +315,7 @@ CHECKS: Final = (
     ),
     Check(
         "lost_edit",
+        "message whose newest edit is not there",
         "messages whose newest edit is not there",
         _REFRESH,
         "SELECT event_key FROM ledger AS e WHERE winner IS NOT NULL AND NOT EXISTS"
@@ -291,6 +327,7 @@ CHECKS: Final = (
     ),
     Check(
         "person_without_message",
+        "person of whom nothing is stored",
         "people of whom nothing is stored",
         _REPAIR,
         "SELECT 1 FROM person WHERE person_key NOT IN (SELECT person_key FROM ledger)",
@@ -298,12 +335,14 @@ CHECKS: Final = (
     ),
     Check(
         "answers_not_known",
+        "message of which it is not known yet what it answers: an order to forget does not find it as a reply",
         "messages of which it is not known yet what they answer: an order to forget does not find them as replies",
         "sources refresh",
         "SELECT 1 FROM ledger JOIN room USING (room_key) WHERE reply_to IS NULL AND outcome = 'admitted'",
     ),
     Check(
         "order_not_carried_out",
+        "order to forget that was not carried out",
         "orders to forget that were not carried out",
         "sources refresh",
         "SELECT 1 FROM purge WHERE applied_ms IS NULL",
@@ -316,24 +355,23 @@ async def faults(connection: File) -> list[Fault]:
     found = [fault for name in fulltext.INDEXES if (fault := await _full_text(connection, name)) is not None]
     for check in CHECKS:
         rows = list(await connection.execute_fetchall(f"SELECT count(*) FROM ({check.question})"))
-        if rows[0][0]:
-            found.append(Fault(check.name, check.what, int(rows[0][0]), check.remedy, bool(check.repair)))
+        if count := int(rows[0][0]):
+            what = check.one if count == 1 else check.many
+            found.append(Fault(check.name, what, count, check.remedy, bool(check.repair)))
     if blocks := await codes.out_of_step(connection):
-        found.append(
-            Fault(CODES, "blocks of codes that are not what the vectors make", blocks, _REPAIR, is_derived=True)
-        )
+        what = "block of codes that is not" if blocks == 1 else "blocks of codes that are not"
+        found.append(Fault(CODES, f"{what} what the vectors make", blocks, _REPAIR, is_derived=True))
     if wrong := await tallies.out_of_step(connection):
-        found.append(
-            Fault(TALLIES, "tallies of chunks that are not what the texts say", wrong, _REPAIR, is_derived=True)
-        )
+        what = "tally of a chunk that is not" if wrong == 1 else "tallies of chunks that are not"
+        found.append(Fault(TALLIES, f"{what} what the texts say", wrong, _REPAIR, is_derived=True))
     return found
 
 
 async def _full_text(connection: aiosqlite.Connection, name: str) -> Fault | None:
     if await fulltext.is_in_step(connection, name):
         return None
-    what = "the full-text index is not what the texts say" if name == "words" else "the index of parts of words is not"
-    return Fault(name, what, 1, _REPAIR, is_derived=True)
+    what = "full-text index" if name == "words" else "index of parts of words"
+    return Fault(name, f"{what} that is not what the texts say", 1, _REPAIR, is_derived=True)
 
 
 async def repair(connection: File, found: Sequence[Fault]) -> None:

@@ -148,6 +148,15 @@ def test_a_sound_index_has_no_findings(community: Community) -> None:
     assert json.loads(community.sources("verify", "--deep", "--json").stdout)["remade"]["documents"] == 2
 
 
+def test_one_fault_is_told_as_one(community: Community) -> None:
+    community.change("INSERT INTO file_state VALUES (7, 'x', '')", *SPOILT["grams"])
+    told = community.sources("verify").stdout
+    assert "1 record of a file whose source is not known  →" in told
+    assert "1 index of parts of words that is not what the texts say  →" in told
+    community.change("INSERT INTO file_state VALUES (7, 'y', '')")
+    assert "2 records of files whose source is not known  →" in community.sources("verify").stdout
+
+
 @pytest.mark.parametrize("check", SPOILT)
 def test_what_is_out_of_step_is_found_and_mended(community: Community, check: str) -> None:
     before = community.chunks()
