@@ -269,6 +269,8 @@ def passing(connection: Connection, chunks: Sequence[int], scope: Scope) -> list
     """Those of the chunks in the ranges and keys of a scope that its predicate lets through, in the order given."""
     if not scope.predicate:
         return list(chunks)
+    if scope.listed is not None:
+        return [chunk for chunk in chunks if chunk in scope.listed]
     condition, values = scope.filtered("asked.value")
     rows = connection.execute(
         f"SELECT asked.value FROM json_each(?) AS asked WHERE {condition} ORDER BY asked.key",

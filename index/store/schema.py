@@ -428,4 +428,10 @@ STEPS: Final[tuple[str, ...]] = (
     INSERT INTO words(words, rank) VALUES ('hashsize', 8388608);
     INSERT INTO grams(grams, rank) VALUES ('hashsize', 8388608);
     """,
+    """
+    -- What was said or changed last, room by room: for filters by time, and lists of what is newest.
+    CREATE INDEX document_last ON document(source_key, last_ms);
+    CREATE INDEX document_first ON document(source_key, first_ms);
+    CREATE INDEX document_link ON document(source_key) WHERE has_link = 1;
+    """,
 )

@@ -7,13 +7,16 @@ a filter looks at a document's own fields.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from json import dumps
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from index.model import Audience, Filters
+from index.model import Audience, Corpus, Filters, Kind
 from index.store.driver import Connection
+from index.store.listing import listed_keys
+from index.store.lists import as_json
+from index.store.predicates import predicate
 from index.store.store import Source
 
 if TYPE_CHECKING:
@@ -22,20 +25,26 @@ if TYPE_CHECKING:
 
 NARROW: Final = 20_000
 """A scope of at most so many chunks is searched exactly."""
-
+MOST_SPOTS: Final = 2_000
+"""Ranges that the full-text index is asked about one by one."""
 MOST_KEYS: Final = 2**63
 LAST: Final = 0xFFFF_FFFF
 """The highest number in a source."""
 MOST_TESTS: Final = 500
 """Ranges that are tested one after the other, each through an index where there is one."""
 Range = tuple[int, int]
+_WINDOWS: Final = frozenset({Kind.WINDOW})
+_DOCUMENTS: Final = frozenset(Kind) - _WINDOWS
+"""Windows of chat have neither sections nor labels, documents no senders: filters on these leave out whole sources."""
 
 
 class Scope(Struct, frozen=True):
     """`visible` is what the audience may see and `ranges` what the filters leave of it; None means every chunk.
 
     `keys` is the exact set where a filter looks at documents and leaves few chunks, `predicate` the condition on
-    `document` and `chunk` where it leaves many. `few`: how many chunks are left, by whatever filter, if they are few.
+    `document` and `chunk` where it leaves many; of not too many `listed` has the keys that it lets through, and `spots`
+    their ranges, where there are not too many either. `few`: how many chunks are left, by whatever filter, if they are
+    few.
     """
 
     visible: tuple[Range, ...] | None
@@ -44,6 +53,8 @@ class Scope(Struct, frozen=True):
     predicate: str = ""
     values: tuple[object, ...] = ()
     few: int | None = None
+    listed: frozenset[int] | None = None
+    spots: tuple[Range, ...] | None = None
 
     @property
     def is_narrow(self) -> bool:
@@ -56,7 +67,7 @@ class Scope(Struct, frozen=True):
     def condition(self, column: str) -> tuple[str, list[object]]:
         """SQL over a column of chunk keys, with its values."""
         if self.keys is not None:
-            return f"{column} IN (SELECT value FROM json_each(?))", [dumps(sorted(self.keys))]
+            return f"{column} IN (SELECT value FROM json_each(?))", [as_json(sorted(self.keys))]
         inside, bounds = within(column, self.ranges)
         if not self.predicate:
             return inside, list(bounds)
@@ -84,7 +95,9 @@ class Scope(Struct, frozen=True):
 
     def reach(self) -> tuple[Range, ...] | None:
         """Ranges that hold whatever is left, and where `keys` are known nothing else."""
-        return self.ranges if self.keys is None else runs(self.keys)
+        if self.keys is not None:
+            return runs(self.keys)
+        return self.ranges if self.spots is None else self.spots
 
 
 def runs(keys: Iterable[int]) -> tuple[Range, ...]:
@@ -95,6 +108,20 @@ def runs(keys: Iterable[int]) -> tuple[Range, ...]:
             found[-1] = (found[-1][0], key)
         else:
             found.append((key, key))
+    return tuple(found)
+
+
+def crossed(ranges: Sequence[Range], others: Sequence[Range]) -> tuple[Range, ...]:
+    """What is in both; each in order."""
+    found = []
+    at = 0
+    for low, high in ranges:
+        while at < len(others) and others[at][1] < low:
+            at += 1
+        further = at
+        while further < len(others) and others[further][0] <= high:
+            found.append((max(low, others[further][0]), min(high, others[further][1])))
+            further += 1
     return tuple(found)
 
 
@@ -161,29 +188,33 @@ def scope_of(connection: Connection, sources: Sequence[Source], audience: Audien
     left = [source for source in seen if _is_wanted(source, filters)]
     visible = None if len(seen) == len(sources) else merged(seen)
     ranges = None if len(left) == len(sources) else merged(left)
-    predicate, values = _predicate(filters)
     if not left:
         return Scope(visible, ranges)
-    if not predicate:
+    if all(source.corpus is Corpus.CHAT for source in left):
+        filters = replace(filters, kinds=frozenset())  # all of it is windows
+    condition, values = predicate(filters)
+    if not condition:
         inside, bounds = within("source_key << 32", ranges)
         question = f"SELECT coalesce(sum(chunks), 0) FROM source WHERE {inside}"
         [(chunks,)] = connection.execute(question, bounds).fetchall()
         return Scope(visible, ranges, few=int(chunks) if chunks <= NARROW else None)
-    inside, bounds = within("chunk.chunk_key", ranges)
-    rows = connection.execute(
-        f"SELECT chunk.chunk_key FROM chunk JOIN document USING (document_key) WHERE {inside} AND {predicate} LIMIT ?",
-        (*bounds, *values, NARROW + 1),
-    )
-    keys = frozenset(int(row[0]) for row in rows)
-    if len(keys) <= NARROW:
-        return Scope(visible, ranges, keys=keys, few=len(keys))
-    return Scope(visible, ranges, predicate=predicate, values=tuple(values))
+    listed = listed_keys(connection, filters, [source.key for source in left])
+    if listed is not None and len(listed) <= NARROW:
+        return Scope(visible, ranges, keys=listed, few=len(listed))
+    spots = None if listed is None else runs(listed)
+    if spots is not None and len(spots) > MOST_SPOTS:
+        spots = None
+    return Scope(visible, ranges, predicate=condition, values=tuple(values), listed=listed, spots=spots)
 
 
 def _is_wanted(source: Source, filters: Filters) -> bool:
     kind, _, name = source.id.partition(":")
+    is_chat = source.corpus is Corpus.CHAT
     return (
         (not filters.corpora or source.corpus in filters.corpora)
+        and (not filters.kinds or not filters.kinds.isdisjoint(_WINDOWS if is_chat else _DOCUMENTS))
+        and not (is_chat and (filters.sections or filters.tags or filters.areas or filters.confidences))
+        and (is_chat or not filters.senders)
         and (not filters.sources or source.id in filters.sources)
         and (
             not filters.repos
@@ -196,38 +227,3 @@ def _is_wanted(source: Source, filters: Filters) -> bool:
 def _names(name: str, label: str) -> set[str]:
     """A repository answers to its name in the configuration, `owner/name` and the bare last part."""
     return {name, label, name.rpartition("/")[2], name.partition("/")[2]}
-
-
-def _predicate(filters: Filters) -> tuple[str, list[object]]:
-    parts: list[str] = []
-    values: list[object] = []
-
-    def alternatives(column: str, wanted: Sequence[str]) -> None:
-        parts.append(f"{column} IN ({', '.join('?' for _ in wanted)})")
-        values.extend(wanted)
-
-    if filters.kinds:
-        alternatives("document.kind", sorted(kind.value for kind in filters.kinds))
-    if filters.sections:
-        alternatives("upper(chunk.section)", sorted(section.upper() for section in filters.sections))
-    for name, wanted in (("tag", filters.tags), ("area", filters.areas), ("confidence", filters.confidences)):
-        if wanted:
-            marks = ", ".join("?" for _ in wanted)
-            parts.append(
-                "document.document_key IN (SELECT document_key FROM document_label"
-                f" WHERE name = '{name}' AND value IN ({marks}))"
-            )
-            values.extend(sorted(value.casefold() for value in wanted))
-    if filters.senders:
-        marks = ", ".join("?" for _ in filters.senders)
-        parts.append(f"chunk.chunk_key IN (SELECT chunk_key FROM chunk_sender WHERE sender IN ({marks}))")
-        values.extend(sorted(filters.senders))
-    if filters.before_ms is not None:
-        parts.append("document.first_ms < ?")
-        values.append(filters.before_ms)
-    if filters.after_ms is not None:
-        parts.append("document.last_ms >= ?")
-        values.append(filters.after_ms)
-    if filters.has_link:
-        parts.append("document.has_link")
-    return " AND ".join(parts), values

@@ -18,8 +18,9 @@ from index.engines.sqlite.rarity import Rarity
 from index.engines.sqlite.sums import Candidates, Sums
 from index.store import postings
 from index.store.driver import Connection
+from index.store.lists import numbers_of
 from index.store.postings import MOST_MATCHES, quoted
-from index.store.scope import Scope
+from index.store.scope import Range, Scope, crossed
 from index.text.bm25 import Feature, saturation
 from index.text.tally import Tallies
 
@@ -142,13 +143,23 @@ class CommonWords:
             expression = f"({' AND '.join(one.expression for one in unread[:number])}){task.demands.without}"
             worth = sum(one.worth for one in unread[:number])
             for stretch in spread:
-                listed = postings.having(self._connection, expression, stretch, limit=each, filters=self._scope)
-                for key in task.demands.sieve([int(number) for number in listed.split(",")] if listed else []):
+                for key in task.demands.sieve(self._passing(expression, stretch, each)):
                     found.setdefault(key, worth)
             if len(found) >= self._limits.refined:
                 break
         sizes = self._known.sizes(list(found))
         return {key: worth * saturation(2.0, sizes.get(key, 0), task.mean_size) for key, worth in found.items()}
+
+    def _passing(self, expression: str, stretch: Sequence[Range], most: int) -> list[int]:
+        """Chunks of a part of the index that an expression matches and the reader's filters let through."""
+        scope = self._scope
+        if scope.spots is not None:
+            stretch = crossed(stretch, scope.spots)
+        if scope.listed is None or scope.spots is not None:
+            filters = scope if scope.spots is None else None
+            return numbers_of(postings.having(self._connection, expression, stretch, limit=most, filters=filters))
+        found = numbers_of(postings.having(self._connection, expression, stretch, limit=MOST_MATCHES))
+        return postings.passing(self._connection, found, scope)[:most]
 
 
 class _Unread(Struct, frozen=True):
