@@ -1,12 +1,19 @@
 """What changed last, inside a scope: documents by their times, and of each the first chunk that the scope leaves."""
 
 from collections.abc import Sequence
+from heapq import merge
+from itertools import islice
+from typing import Final
 
 from index.model import ChunkId
 from index.store.driver import Connection
 from index.store.lists import as_json
 from index.store.postings import passing
 from index.store.scope import Scope, within
+
+_AT_ONCE: Final = 100
+_LOOKED_AT: Final = 10_000
+"""Documents that are looked at one by one; beyond, all that the filters leave are put in order at once."""
 
 
 def newest(connection: Connection, scope: Scope, *, limit: int) -> list[ChunkId]:
@@ -16,13 +23,52 @@ def newest(connection: Connection, scope: Scope, *, limit: int) -> list[ChunkId]
     """
     if scope.is_empty or limit < 1:
         return []
-    condition, values = _documents(scope)
-    rows = connection.execute(
-        f"SELECT document_key FROM document WHERE {condition} ORDER BY last_ms DESC, id LIMIT ?", (*values, limit)
-    )
-    order = [int(row[0]) for row in rows]
+    order = _walked(connection, scope, limit) if scope.keys is None else None
+    if order is None:
+        condition, values = _documents(scope)
+        rows = connection.execute(
+            f"SELECT document_key FROM document WHERE {condition} ORDER BY last_ms DESC, id LIMIT ?", (*values, limit)
+        )
+        order = [int(row[0]) for row in rows]
     first = _first_chunks(connection, order, scope)
     return [first[document] for document in order if document in first]
+
+
+def _walked(connection: Connection, scope: Scope, limit: int) -> list[int] | None:
+    """From the newest of all sources on, as far as needed; None where a filter lets too few of them through."""
+    inside, bounds = within("source_key << 32", scope.ranges)
+    sources = connection.execute(f"SELECT source_key FROM source WHERE chunks > 0 AND {inside}", bounds).fetchall()
+    question = (
+        "SELECT last_ms, id, document_key FROM document INDEXED BY document_last"
+        " WHERE source_key = ? ORDER BY last_ms DESC, id"
+    )
+    newer = merge(*(connection.execute(question, source) for source in sources), key=_newest_first)
+    order: list[int] = []
+    looked_at = 0
+    while some := [int(row[2]) for row in islice(newer, max(limit, _AT_ONCE))]:
+        order += _passing(connection, some, scope)
+        looked_at += len(some)
+        if len(order) >= limit:
+            break
+        if scope.predicate and looked_at >= _LOOKED_AT:
+            return None
+    return order[:limit]
+
+
+def _newest_first(row: tuple[int | None, str, int]) -> tuple[bool, int, str]:
+    return row[0] is None, -(row[0] or 0), row[1]
+
+
+def _passing(connection: Connection, documents: list[int], scope: Scope) -> list[int]:
+    if not scope.predicate:
+        return documents
+    rows = connection.execute(
+        "SELECT asked.value FROM json_each(?) AS asked CROSS JOIN document ON document_key = asked.value"
+        " WHERE EXISTS (SELECT 1 FROM chunk WHERE chunk.document_key = document.document_key"
+        f" AND {scope.predicate}) ORDER BY asked.key",
+        (as_json(documents), *scope.values),
+    )
+    return [int(row[0]) for row in rows]
 
 
 def _documents(scope: Scope) -> tuple[str, list[object]]:

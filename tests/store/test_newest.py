@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
+from index.store import newest as newest_module
 from index.store.newest import newest
 from index.store.scope import Scope, source_range
 from tests.contract.conftest import open_bench
 from tests.contract.test_engine import DOCS, OPS, page
 
 
-async def test_ranges_keys_and_a_predicate_leave_the_same(tmp_path: Path) -> None:
+async def test_ranges_keys_and_a_predicate_leave_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_bench(tmp_path, "sqlite") as bench:
         await bench.put(
             *(
@@ -37,4 +40,8 @@ async def test_ranges_keys_and_a_predicate_leave_the_same(tmp_path: Path) -> Non
         seconds = frozenset(int(row[0]) for row in everything if row[2] == 1)
         assert await numbers(Scope(None, None, keys=seconds)) == ["more"] * 9
         assert await numbers(Scope(None, None, predicate="chunk.ordinal = ?", values=(1,))) == ["more"] * 9
+        monkeypatch.setattr(newest_module, "_AT_ONCE", 1)
+        monkeypatch.setattr(newest_module, "_LOOKED_AT", 3)
+        assert await numbers(Scope(None, None, predicate="document.last_ms < 3"), limit=2) == [*"21"]
+        assert await numbers(Scope(odd, odd, predicate="document.last_ms < 3"), limit=9) == [*"20"]
         assert await numbers(Scope(None, ())) == await numbers(Scope(None, None), limit=0) == []

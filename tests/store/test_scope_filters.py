@@ -1,6 +1,7 @@
 """What a reader's filters let through, whichever way it is found: listed, as ranges, or asked of each candidate."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -9,6 +10,7 @@ import pytest
 from index.model import EVERYTHING, Corpus, Filters, Kind, UserId
 from index.store import listing, scope
 from index.store.driver import Connection, connector
+from index.store.newest import newest
 from index.store.postings import passing
 from index.store.scope import crossed, runs, scope_of
 from index.store.store import open_store, sources
@@ -95,6 +97,21 @@ def expected(connection: Connection, filters: Filters) -> set[int]:
     }
 
 
+def newest_of(connection: Connection, filters: Filters) -> list[int]:
+    """The documents that have a chunk that passes, newest first."""
+    passed = expected(connection, filters)
+    rows = connection.execute(
+        "SELECT document_key, chunk_key FROM document JOIN chunk USING (document_key)"
+        " ORDER BY last_ms DESC, document.id"
+    ).fetchall()
+    return list(dict.fromkeys(document for document, chunk in rows if chunk in passed))
+
+
+def documents_of(connection: Connection, chunks: Sequence[int]) -> list[int]:
+    held = dict(connection.execute("SELECT chunk_key, document_key FROM chunk").fetchall())  # ids are keys here
+    return [held[chunk] for chunk in chunks]
+
+
 @pytest.mark.parametrize(
     ("narrow", "listed", "spots"), [(20_000, 100_000, 2_000), (1, 100, 2_000), (1, 100, 1), (1, 3, 1)]
 )
@@ -119,6 +136,8 @@ async def test_every_way_lets_the_same_chunks_through(
             assert reach is None or expected(connection, filters) <= {
                 key for key in everything if any(low <= key <= high for low, high in reach)
             }
+            listed_first = documents_of(connection, newest(connection, found, limit=7))
+            assert listed_first == newest_of(connection, filters)[:7], filters
             ways.add((found.keys is not None, found.listed is not None, found.spots is not None, bool(found.predicate)))
         connection.execute("ROLLBACK")
     assert len(ways) > 1
