@@ -1,7 +1,7 @@
 """What changed last, inside a scope: documents by their times, and of each the first chunk that the scope leaves."""
 
-from collections.abc import Sequence
-from heapq import merge
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heapreplace
 from itertools import islice
 from typing import Final
 
@@ -11,6 +11,8 @@ from index.store.lists import as_json
 from index.store.postings import passing
 from index.store.scope import Scope, within
 
+Row = tuple[int | None, str, int]
+"""Of a document: its time, its id, its key."""
 _AT_ONCE: Final = 100
 _LOOKED_AT: Final = 10_000
 """Documents that are looked at one by one; beyond, all that the filters leave are put in order at once."""
@@ -36,13 +38,7 @@ def newest(connection: Connection, scope: Scope, *, limit: int) -> list[ChunkId]
 
 def _walked(connection: Connection, scope: Scope, limit: int) -> list[int] | None:
     """From the newest of all sources on, as far as needed; None where a filter lets too few of them through."""
-    inside, bounds = within("source_key << 32", scope.ranges)
-    sources = connection.execute(f"SELECT source_key FROM source WHERE chunks > 0 AND {inside}", bounds).fetchall()
-    question = (
-        "SELECT last_ms, id, document_key FROM document INDEXED BY document_last"
-        " WHERE source_key = ? ORDER BY last_ms DESC, id"
-    )
-    newer = merge(*(connection.execute(question, source) for source in sources), key=_newest_first)
+    newer = _by_time(connection, scope)
     order: list[int] = []
     looked_at = 0
     while some := [int(row[2]) for row in islice(newer, max(limit, _AT_ONCE))]:
@@ -55,7 +51,32 @@ def _walked(connection: Connection, scope: Scope, limit: int) -> list[int] | Non
     return order[:limit]
 
 
-def _newest_first(row: tuple[int | None, str, int]) -> tuple[bool, int, str]:
+def _by_time(connection: Connection, scope: Scope) -> Iterator[Row]:
+    """All documents of the sources in a scope, newest first. A source is looked into once its newest one has come."""
+    inside, bounds = within("source.source_key << 32", scope.ranges)
+    rows = "FROM document INDEXED BY document_last WHERE source_key = {} ORDER BY last_ms DESC, id"
+    heads = connection.execute(
+        "SELECT newest.last_ms, newest.id, newest.document_key, source.source_key FROM source"
+        " CROSS JOIN document AS newest ON newest.document_key ="
+        f" (SELECT document_key {rows.format('source.source_key')} LIMIT 1) WHERE source.chunks > 0 AND {inside}",
+        bounds,
+    ).fetchall()
+    heap: list[tuple[tuple[bool, int, str], Row, int, Iterator[Row] | None]]
+    heap = [(_newest_first(head[:3]), head[:3], head[3], None) for head in heads]
+    heapify(heap)
+    while heap:
+        _, row, source, others = heap[0]
+        yield row
+        if others is None:
+            others = iter(connection.execute(f"SELECT last_ms, id, document_key {rows.format('?')}", (source,)))
+            next(others)  # the one that came
+        if (further := next(others, None)) is None:
+            heappop(heap)
+        else:
+            heapreplace(heap, (_newest_first(further), further, source, others))
+
+
+def _newest_first(row: Row) -> tuple[bool, int, str]:
     return row[0] is None, -(row[0] or 0), row[1]
 
 
