@@ -2,7 +2,7 @@
 
 What is shown is the homeserver's text of this moment, scrubbed, with spoilers covered; the index only says where to
 look. What cannot be looked at is not quoted. A message that was edited since is quoted only while it still holds what
-it was found by: otherwise the question would tell what stood there before.
+it was found by, and nothing that the question excludes: otherwise the question would tell what stood there before.
 """
 
 import asyncio
@@ -91,7 +91,7 @@ class Checker:
         quotes = [Quote(hit.source, hit.chunk, said[0].event, best.edit)]
         for message in said[1:] if len(best.text) <= SHORT_CHARS else ():
             now = await self._heard(hit.room, message)
-            if now is not None:
+            if now is not None and not finder.refuses(now.text):
                 words = snippet(now.text, finder, width=WIDTH - len(lines[0].words.text))
                 lines.append(Line(self._name(now.sender), words))
                 quotes.append(Quote(hit.source, hit.chunk, message.event, now.edit))
@@ -113,14 +113,15 @@ class Checker:
         return None
 
     async def _said(self, hit: Hit, room: RoomId, place: int, finder: Finder) -> Heard | None:
-        """None for a message that is gone, or that an edit has taken what was found from."""
+        """None for a message that is gone, that an edit has taken what was found from, or given what is excluded."""
         message = hit.messages[place]
         heard = await self._heard(room, message)
         if heard is None:
             return None
         stored = hit.text[message.span.start : message.span.end]
         is_as_stored = stored.split() == heard.whole.split()
-        return heard if is_as_stored or _still_holds(heard.text, stored, finder) else None
+        holds = is_as_stored or (_still_holds(heard.text, stored, finder) and not finder.refuses(heard.text))
+        return heard if holds else None
 
     async def _heard(self, room: RoomId, message: Message) -> Heard | None:
         try:

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 from index.model import Query
-from index.text.fold import GAPS, fold, words
+from index.text.fold import GAPS, fold, tokens, words
 from index.text.languages import Language, spoken
 from index.text.pieces import is_unspaced, parts
 from index.text.words import Keys, rule_keys
@@ -46,7 +46,9 @@ class Finder:
         self.weights: list[float] = []
         """What each term counts, by its number."""
         common = frozenset().union(*(language.function_words for language in keys.languages))
+        self._unwanted: list[list[list[str]]] = []  # of each query, as tokens
         for query in queries:
+            self._unwanted.append([found for term in query.terms if term.is_excluded and (found := tokens(term.text))])
             for term in query.terms:
                 if term.is_excluded:
                     continue
@@ -75,6 +77,13 @@ class Finder:
                 self._heads.add(fold(piece)[:_HEAD])
                 for key in rule_keys(piece, self._keys.languages):
                     self._by_key.setdefault(key, number)
+
+    def refuses(self, text: str) -> bool:
+        """Whether a text has what each of the queries excludes, as the index compares it: token by token."""
+        if not all(self._unwanted):
+            return False
+        said = tokens(text)
+        return all(any(_holds(said, run) for run in unwanted) for unwanted in self._unwanted)
 
     def places(self, text: str) -> list[Found]:
         """In the order of the text, not overlapping. Function words are left out unless nothing else was found."""
@@ -140,6 +149,10 @@ class Finder:
         ]
         inside = {word: [number for number, part in parts if part in fold(word)] for word in set(said)}
         return [Found(start, end, number) for start, end, word in _runs(said, text) for number in inside[word]]
+
+
+def _holds(said: Sequence[str], run: Sequence[str]) -> bool:
+    return any(said[at : at + len(run)] == run for at in range(len(said) - len(run) + 1))
 
 
 def _whole(numbers: Mapping[str, int], said: list[str], text: str) -> list[Found]:

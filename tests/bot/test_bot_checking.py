@@ -64,3 +64,18 @@ def test_once_edited_only_words_lead_to_it_until_it_is_read_anew(edit: str) -> N
     assert shown(homeserver) is None
     assert shown(homeserver, "pantry") == edit
     assert shown(Homeserver("> old words\nthe pantry is closed", "never mind"), "pantry") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "edit", "is_kept"),
+    [
+        ("pantry -vault", "the pantry is in the Vault", False),
+        ("pantry -vault", "the pantry is in the vaults", True),  # as the index compares it: as typed
+        ('pantry -"old vault"', "the pantry is in the vault", True),
+        ('pantry -"old vault"', "the pantry is in the old, vault", False),
+    ],
+)
+def test_what_an_edit_brings_in_and_the_question_excludes_is_not_quoted(
+    question: str, edit: str, *, is_kept: bool
+) -> None:
+    assert (shown(Homeserver("> old words\nthe pantry is closed", edit), question) == edit) == is_kept
