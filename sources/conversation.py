@@ -3,7 +3,7 @@
 What was withdrawn since is not shown; what was edited shows its newest valid revision. Every text passes the scrubber.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -15,10 +15,12 @@ from ingest.chat.content import without_quotes
 from ingest.chat.events import Edited, Said, as_mapping, extract
 from ingest.scrub import scrub
 from matrix.errors import RefusedError
-from matrix.reading import RoomReader
 from matrix.shape import RawEvent
 from sources.config.model import Config
 from sources.credentials import Credentials
+
+if TYPE_CHECKING:
+    from matrix.reading import RoomReader
 
 _NEWEST_VERSION: Final = "12"
 
@@ -60,7 +62,7 @@ async def conversation(config: Config, credentials: Credentials, stored: StoredC
     return Conversation(stored.room, stored.title, tuple(lines), notes)
 
 
-async def _line(reader: RoomReader, room: RoomId, message: Message, window: str) -> Line:
+async def _line(reader: "RoomReader", room: RoomId, message: Message, window: str) -> Line:
     try:
         raw = await reader.event(room, message.event, is_patient=False)
     except RefusedError:

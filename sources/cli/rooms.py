@@ -29,6 +29,8 @@ def command(invocation: Invocation) -> int:
     found = asyncio.run(room_statuses(invocation.config))
     if invocation.as_json:
         put_json(record(found))
+    elif not found and invocation.config.chat is None:
+        click.echo("no rooms: there is no [chat] in the configuration (see docs/chat.md)")
     elif not found:
         click.echo("no rooms yet: let the reader account join some, then run `sources refresh`")
     else:
