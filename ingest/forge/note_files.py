@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from ingest.forge.names import path_bytes
+from ingest.forge.names import path_bytes, path_text
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe must not make us wait
@@ -105,7 +105,11 @@ def open_folder(name: bytes | Path, beside: int | None = None) -> int:
 
 
 def _open(root: Path, path: str) -> int:
-    *folders, name = path_bytes(path).split(b"/")
+    raw = path_bytes(path)
+    *folders, name = steps = raw.split(b"/")
+    # A reader may have written it: no step leads up, and no second spelling gets past what was decided of the first.
+    if path_text(raw) != path or {b"", b".", b".."}.intersection(steps):
+        raise Unreadable("", is_gone=True)
     try:
         folder = open_folder(root)
         try:

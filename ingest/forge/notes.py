@@ -34,14 +34,22 @@ class NotesSettings:
         return Scope(self.include, self.exclude)
 
     def allows(self, path: str) -> bool:
-        """Whether a file at `path` would be read; says nothing of links and hidden folders."""
-        below = any(entry == "." or path == entry or path.startswith(entry + "/") for entry in self.entries)
-        return below and self.scope.covers(path)
+        """Whether a file at `path` would be read, as far as its name tells: links are for whoever opens it."""
+        return any(_is_below(path, entry) for entry in self.entries) and self.scope.covers(path)
 
     @property
     def entries(self) -> tuple[str, ...]:
         """`paths` without needless slashes and dots."""
         return tuple("/".join(name for name in path.split("/") if name not in ("", ".")) or "." for path in self.paths)
+
+
+def _is_below(path: str, entry: str) -> bool:
+    """Whether a walk from `entry` comes to `path`, since it enters no hidden folder."""
+    if path == entry:
+        return True
+    prefix = "" if entry == "." else entry + "/"
+    *folders, _ = path.removeprefix(prefix).split("/")
+    return path.startswith(prefix) and not any(folder.startswith(".") for folder in folders)
 
 
 @dataclass(frozen=True, slots=True)

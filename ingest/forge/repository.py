@@ -18,7 +18,7 @@ from ingest.forge.faults import Fault, GitError
 from ingest.forge.git import Git
 from ingest.forge.globs import Scope
 from ingest.forge.grep import GrepResult, grep
-from ingest.forge.names import path_bytes
+from ingest.forge.names import path_bytes, path_text
 from ingest.forge.position import Position
 from ingest.forge.remote import (
     Head,
@@ -172,13 +172,14 @@ class Repository:
                 return
 
     async def show(self, path: str, commit: str | None = None) -> bytes:
-        """The file as tracked at `commit`, or at the newest commit that was fetched. `path` as in `Entry.path`."""
+        """The file as tracked at `commit`, or at the newest commit that was fetched; as for `grep`, only `exclude`
+        hides files. `path` as in `Entry.path`."""
         commit = await self._commit_or_tip(commit)
         name = path_bytes(path)
+        is_shown = path_text(name) == path and not self._scope.excludes(path)
         listed = b""
-        if b"\0" not in name and not {b"", b".", b".."} & set(
-            name.split(b"/")
-        ):  # git would see its own places in those
+        # git would see its own places in those steps
+        if is_shown and b"\0" not in name and not {b"", b".", b".."}.intersection(name.split(b"/")):
             listed = (await self._clone.ask(["ls-tree", "-z", "-l", "--full-tree", commit, "--", name])).stdout
         for record in listed.split(b"\0"):
             told, _, found = record.partition(b"\t")
@@ -186,7 +187,7 @@ class Repository:
                 blob, size = told.split()[2:4]
                 limit = self.settings.max_file_bytes
                 if int(size) > limit:
-                    raise ForgeError(f"{self.about}: {path}: {int(size)} bytes are over max_file_bytes (raise it)")
+                    raise ForgeError(f"{self.about}: {path}: {int(size)} bytes are over max_file (raise it)")
                 return (await self._clone.ask(["cat-file", "blob", blob], max_bytes=limit)).stdout
         raise ForgeError(f"{self.about}: {path}: no such file at commit {commit[:10]} (see `sources toc`)")
 

@@ -95,9 +95,27 @@ def test_get_takes_the_number_of_a_chunk(indexed: Community) -> None:
         indexed.sources("get", "12345")
 
 
-@pytest.mark.parametrize("path", ["../../sources.toml", "guides/../../sources.toml", "private.md", "guides/none.md"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../outside.md",
+        "guides/../../outside.md",
+        "guides/../private.md",
+        r"guides/\x2e\x2e/private.md",
+        "guides//start.md",
+        "guides/./start.md",
+        "guides/.hidden/x.md",
+        r"guides/\x2ehidden/x.md",
+        r"guides/st\x61rt.md",
+        "private.md",
+        "guides/none.md",
+    ],
+)
 def test_get_reads_only_notes_that_are_allowed(indexed: Community, path: str) -> None:
-    (indexed.folder / "wiki" / "private.md").write_text("x")
+    wiki = indexed.folder / "wiki"
+    (wiki / "guides" / ".hidden").mkdir()
+    for place in (indexed.folder / "outside.md", wiki / "private.md", wiki / "guides" / ".hidden" / "x.md"):
+        place.write_text("x")
     with pytest.raises(ForgeError):
         indexed.sources("get", "wiki", path)
 

@@ -100,7 +100,7 @@ async def test_show_reads_the_newest_or_the_named_commit(tmp_path: Path) -> None
     origin.commit({b"a.md": b"new", b"large": b"x" * (1 << 21), b"link": (LINK, b"a.md"), b"d/a": b"1"})
     await source.freshen()
     assert (await source.show("a.md"), await source.show("a.md", old)) == (b"new", b"old")
-    with pytest.raises(ForgeError, match="over max_file_bytes"):
+    with pytest.raises(ForgeError, match=r"over max_file \(raise it\)"):
         await source.show("large")
     for path in ("b.md", "link", "d", "../a.md", "*.md", "", ":(top)a.md", "--help", "d/"):
         with pytest.raises(ForgeError, match="no such file"):
@@ -132,3 +132,11 @@ def test_grep_output_is_understood_in_whatever_slices_it_arrives(sizes: list[int
         found += scanner.take(output[:size])
         output = output[size:]
     assert found == [(name, number, text[:2000]) for name, number, text in lines]
+
+
+async def test_show_gives_code_but_no_excluded_file_however_its_path_is_written(source: Repository) -> None:
+    assert b"needle" in await source.show("code.py")
+    assert await source.show("odd\\x0aname \\xff.md")
+    for path in ("private/a.md", r"priv\x61te/a.md", r"c\x6fde.py"):
+        with pytest.raises(ForgeError, match="no such file"):
+            await source.show(path)
