@@ -26,6 +26,11 @@ RUNS: Final = re.compile("[A-Z]?[a-z]{3,}|[A-Z]{4,}")
 PATTERN: Final = re.compile(r"\[\^?\w-\w|\{\d+,?\d*\}|\(\?[:=!<]")
 """What regular expressions have."""
 
+FORM_OF_SYNAPSE: Final = re.compile(r"[\w.,;:^&*\-+=#~@]{50}(?![^\s`*\"'])", re.A)
+"""Of what Synapse draws for its configuration (`random_string_with_symbols`): its signs end no value."""
+SIGNS_OF_SYNAPSE: Final = frozenset(",;:^&*+=#~@")
+"""Of which chance puts seven into fifty, and names of things none or one."""
+
 DATE_TIME: Final = re.compile(r"\d{1,4}[-./:]\d{1,2}(?:[-./:T]\d{1,4})?(?:T?\d{1,2}:\d\d\S*)?|\d{1,2}:\d\d\S*")
 VERSION: Final = re.compile(r"[vV]?\d+(?:\.\d+)+(?:[-+.]?[a-z]++[-.]?\d*+)*+")
 MEASURE: Final = re.compile(
@@ -106,6 +111,17 @@ def is_unspeakable(text: str) -> bool:
         return False
     rows = [len(row) for row in CONSONANTS.findall(text)]
     return len(rows) > 1 or max(rows, default=0) > 5
+
+
+def is_of_synapse(text: str) -> bool:
+    """A secret as Synapse draws them: commas make it no list, dots no end of what was shortened."""
+    return (
+        len(text) == 50
+        and FORM_OF_SYNAPSE.fullmatch(text) is not None
+        and len(SIGNS_OF_SYNAPSE.intersection(text)) > 1
+        and text.lower() != text != text.upper()
+        and is_random(text, 40)
+    )
 
 
 def is_noise(text: str, least: int = 40, signs: int = 5) -> bool:

@@ -13,7 +13,8 @@ from ingest.scrub.keywords import KeyName
 from ingest.scrub.model import NOTHING, NameRule, Spans
 from ingest.scrub.names import Slot, slot_of
 from ingest.scrub.shapes import is_random, looks_chosen
-from ingest.scrub.slots import VARIABLE, Value, bare_value, is_credential, read_value, whole
+from ingest.scrub.slots import VARIABLE, is_credential
+from ingest.scrub.values import Value, bare_value, read_value, whole
 
 CLOSERS: Final = r"(?:\\{0,4}[\"'`]|[\])}”»“’*_]{1,3}(?=[\s=:\"'`|>]|$)|&(?:quot|\#34|\#39|\#x2[27]|apos);|</(?:b|strong|code|em|td|th|label|dt|span|key|name|kbd|p)>){0,3}+"
 SIGN: Final = re.compile(

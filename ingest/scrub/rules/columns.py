@@ -8,7 +8,8 @@ from typing import Final
 
 from ingest.scrub.model import NOTHING, Rule, Spans, gate
 from ingest.scrub.names import Slot, known_slot
-from ingest.scrub.slots import Value, is_credential
+from ingest.scrub.slots import is_credential
+from ingest.scrub.values import Value
 
 Columns = dict[int, tuple[str, Slot]]
 """The columns that hold credentials, by their number, with name and slot."""

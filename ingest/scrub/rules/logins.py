@@ -10,7 +10,8 @@ from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.rules.prose import BLANKS, is_strong, is_unspoken
 from ingest.scrub.shapes import INNER_SIGNS, looks_chosen
-from ingest.scrub.slots import Value, is_credential, is_nested, read_value, whole
+from ingest.scrub.slots import is_credential, is_nested
+from ingest.scrub.values import Value, read_value, whole
 
 LOGINS: Final = (
     r"creds?|credentials?|logins?|log-in|account|user(?:name)?(?:[ /]{1,3}(?:and|und|a|y|et)?[ ]?pass(?:word)?)?|přihlašovací údaje|přihlášení|přístup[y]?|údaje|login údaje|zugangsdaten|zugang|anmeldedaten|benutzer|"

@@ -15,16 +15,8 @@ from ingest.scrub.model import NOTHING, NameRule, Rule, Spans
 from ingest.scrub.names import Slot
 from ingest.scrub.placeholders import is_placeholder
 from ingest.scrub.shapes import INNER_SIGNS, is_random, is_technical, is_wordy, looks_chosen
-from ingest.scrub.slots import (
-    FOUR_WORDS,
-    Value,
-    is_credential,
-    is_jumble,
-    is_key_beyond_doubt,
-    is_nested,
-    read_value,
-    whole,
-)
+from ingest.scrub.slots import FOUR_WORDS, is_credential, is_jumble, is_key_beyond_doubt, is_nested
+from ingest.scrub.values import Value, read_value, whole
 from ingest.scrub.vocabulary import PUBLIC_ENDS
 from ingest.scrub.words import any_of
 
