@@ -19,7 +19,7 @@ from index.engines.sqlite.sums import Candidates, Sums
 from index.store import postings
 from index.store.driver import Connection
 from index.store.lists import numbers_of
-from index.store.postings import MOST_MATCHES, quoted
+from index.store.postings import ALL_MATCHES, MOST_MATCHES, quoted
 from index.store.scope import Range, Scope, crossed
 from index.text.bm25 import Feature, saturation
 from index.text.tally import Tallies
@@ -154,12 +154,12 @@ class CommonWords:
         """Chunks of a part of the index that an expression matches and the reader's filters let through."""
         scope = self._scope
         if scope.spots is not None:
-            stretch = crossed(stretch, scope.spots)
-        if scope.listed is None or scope.spots is not None:
-            filters = scope if scope.spots is None else None
-            return numbers_of(postings.having(self._connection, expression, stretch, limit=most, filters=filters))
-        found = numbers_of(postings.having(self._connection, expression, stretch, limit=MOST_MATCHES))
-        return postings.passing(self._connection, found, scope)[:most]
+            among = crossed(stretch, scope.spots)
+            return numbers_of(postings.having(self._connection, expression, among, limit=most))
+        if scope.listed is not None:
+            found = numbers_of(postings.having(self._connection, expression, stretch, limit=ALL_MATCHES))
+            return postings.passing(self._connection, found, scope)[:most]
+        return numbers_of(postings.having(self._connection, expression, stretch, limit=most, filters=scope))
 
 
 class _Unread(Struct, frozen=True):
