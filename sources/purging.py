@@ -20,7 +20,6 @@ from index.store.store import open_store
 from index.store.sweeps import Matched
 from index.text.words import Keys
 from ingest.chat import orders
-from ingest.chat.absence import absent_settings
 from ingest.chat.purging import apply_purges
 from ingest.chat.settings import ChatSettings
 from ingest.lock import write_lock
@@ -111,6 +110,8 @@ async def _settings(config: Config) -> ChatSettings:
     folder = purges_folder(config)
     if config.chat is not None:
         return replace(chat_settings(config.chat, config.bot), orders=folder)
+    from ingest.chat.absence import absent_settings  # brings all that follows rooms along
+
     settings = None
     if config.index_file.exists():
         async with open_store(config.index_file, is_writer=False) as store:

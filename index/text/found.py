@@ -80,7 +80,7 @@ class Finder:
 
     def refuses(self, text: str) -> bool:
         """Whether a text has what each of the queries excludes, as the index compares it: token by token."""
-        if not all(self._unwanted):
+        if not any(self._unwanted):
             return False
         said = tokens(text)
         return all(any(_holds(said, run) for run in unwanted) for unwanted in self._unwanted)

@@ -187,3 +187,11 @@ def test_a_damaged_index_is_told_in_one_line_with_what_to_do(indexed: Community,
     file.write_bytes(sound + b"\x55" * damaged)
     with pytest.raises(StoreError, match=r"index\.sqlite: cannot be read: .* \(look with `sources verify`"):
         indexed.sources(*command)
+
+
+def test_rooms_without_chat_names_the_table_that_is_missing(indexed: Community) -> None:
+    told = indexed.sources("rooms")
+    assert (told.return_value, told.stdout) == (
+        0,
+        "no rooms: there is no [chat] in the configuration (see docs/chat.md)\n",
+    )

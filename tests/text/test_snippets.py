@@ -206,3 +206,19 @@ def test_a_long_message_of_one_word_repeated_is_no_trouble() -> None:
             text, Finder([Query("needle", (Term("needle"), Term("redacted needle", is_phrase=True)))], KEYS)
         )
         assert len(found.text) <= 60_000
+
+
+@pytest.mark.parametrize(
+    ("questions", "text", "is_refused"),
+    [
+        ([], "anything", False),
+        (["kettle"], "the kettle", False),
+        (["kettle -tea"], "Tea in the kettle", True),
+        (["kettle -tea"], "teas in the kettle", False),
+        (['kettle -"hot tea"'], "hot, tea", True),
+        (["kettle -tea", "cup"], "a cup of tea", False),  # the other question leads to it all the same
+        (["kettle -tea", "cup -tea"], "a cup of tea", True),
+    ],
+)
+def test_what_every_question_excludes_is_refused(questions: list[str], text: str, *, is_refused: bool) -> None:
+    assert finder(*questions).refuses(text) == is_refused
