@@ -6,7 +6,7 @@ What is remembered of a question, for its next page, is held in memory alone and
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bot import about
@@ -48,7 +48,8 @@ class Asked:
     skip: int
     first: int
     asked_ms: int
-    answer: EventId | None = None
+    thread: EventId | None = None  # that it was asked in
+    answer: EventId | None = None  # the last page that was given
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +83,32 @@ class Answers:
             case Search(text=""):
                 return Spoken(usage(prefix))
             case Search(text):
-                return await self._page(room, request, listener, Asked(text, 0, 1, now_ms), now_ms)
+                return await self._page(room, request, listener, Asked(text, 0, 1, now_ms, request.thread), now_ms)
             case More(answer):
-                asked = self._asked.get((room, request.sender))
-                if asked is None or now_ms - asked.asked_ms > REMEMBERED_MS or answer not in (None, asked.answer):
-                    # A reaction to somebody else's answer, or to an old one, asked nothing.
+                asked = self._continued(room, request, now_ms)
+                if asked is None:
                     return Spoken(nothing_to_continue(prefix)) if answer is None else None
                 return await self._page(room, request, listener, asked, now_ms)
+
+    def placed(self, room: RoomId, request: Request) -> Request | None:
+        """With the thread of what it goes on with; None for a reaction to anything but the asker's last answer."""
+        if not isinstance(request.command, More) or request.command.answer is None:
+            return request
+        asked = self._continued(room, request, time.time_ns() // 1_000_000)
+        return None if asked is None else replace(request, thread=asked.thread)
+
+    def _continued(self, room: RoomId, request: Request, now_ms: int) -> Asked | None:
+        """The question that a command asks more of. A reaction to somebody else's answer, or an old one, is none."""
+        asked = self._asked.get((room, request.sender))
+        if asked is None or now_ms - asked.asked_ms > REMEMBERED_MS or not isinstance(request.command, More):
+            return None
+        return asked if request.command.answer in (None, asked.answer) else None
 
     def given(self, room: RoomId, asker: UserId, answer: EventId) -> None:
         """The last page that somebody got is this event."""
         asked = self._asked.get((room, asker))
         if asked is not None:
-            self._asked[room, asker] = Asked(asked.text, asked.skip, asked.first, asked.asked_ms, answer)
+            self._asked[room, asker] = replace(asked, answer=answer)
 
     async def scope(self, listener: Listener, asker: UserId, *, is_fresh: bool = False) -> Scope:
         """Raises `MatrixError` when not even the asking room can be looked at."""
@@ -134,7 +148,8 @@ class Answers:
         shown = len(page.shown)
         following = found[shown][0] if shown < len(found) else used
         passed = places[following] if following < len(places) else len(answer.hits)
-        self._remember(room, request.sender, Asked(asked.text, asked.skip + passed, asked.first + shown, now_ms))
+        following_page = Asked(asked.text, asked.skip + passed, asked.first + shown, now_ms, request.thread)
+        self._remember(room, request.sender, following_page)
         return Spoken(results(page, prefix=settings.prefix), page, tuple(one.quotes for _, one in found[:shown]))
 
     async def _still_allowed(self, hits: Sequence[Hit], listener: Listener, asker: UserId) -> frozenset[SourceId]:

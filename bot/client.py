@@ -6,7 +6,7 @@ fault that nobody foresaw ends them all and the program with them; its unit star
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import structlog
@@ -14,7 +14,7 @@ import structlog
 from bot.budget import Budget, Verdict
 from bot.command import Address, Request, read_request
 from bot.following import Follower, patiently, within
-from bot.inbox import changes_in, echoes_in, inviter_of, is_listed, whole_timeline
+from bot.inbox import changes_in, eased_in, echoes_in, inviter_of, is_listed, whole_timeline
 from bot.keeping import Keeper, Reload
 from bot.library import Library
 from bot.memory import Memory, News, Taken
@@ -130,6 +130,7 @@ class Bot:
         if self._reader is not None:
             await self._reader.reader.check_account(self._reader.user)
         await self._rooms.look_around()
+        await self._memory.free_stuck()
         await self._settle_in(self._places.settings)
         self._budget.recall(await self._memory.recent(now_ms() - 60_000))
         log.info("bot.started", rooms=len(self._places.permitted), joined=len(self._me.joined))
@@ -151,7 +152,10 @@ class Bot:
 
     async def _take(self, batch: SyncBatch, since: str | None) -> None:
         """A batch of the bot's own sync: what is in it is stored with the place behind it, then done."""
+        joined = self._me.joined
         self._rooms.note(self._me, batch)
+        if since is not None and any(update.room not in joined for update in batch.joined):
+            await self._places.resolve()  # it may be what a permitted room was upgraded to
         for update in batch.left:
             if update.room in self._places.permitted:
                 log.warning("bot.put_out", room_id=update.room)
@@ -167,14 +171,15 @@ class Bot:
             if not self._places.may_be_heard(update.room):
                 continue
             for event in timeline:
-                request = self._request(event)
+                request = self._request(update.room, event)
                 if request is None or request.event in taken:
                     continue
                 verdict = self._budget.ask(request.sender, update.room, now_ms())
                 taken[request.event] = Taken(request.event, update.room, request.sender, request.sent_ms, verdict)
                 asked[request.event] = request
+        eased = eased_in(_updates(self._me, batch), self._me.user, joined)
         async with self._intake:
-            for one in await self._store(self._me, batch, events, list(taken.values())):
+            for one in await self._store(self._me, batch, events, list(taken.values()), eased):
                 if one.verdict is not Verdict.SILENCE:
                     self._speak(one, asked[one.event], began_s)
         for invitation in batch.invited:
@@ -187,14 +192,26 @@ class Bot:
         """A batch of the reader's sync: only what it says of facts and of what is quoted."""
         if self._reader is not None:
             self._rooms.note(self._reader, batch)
-            await self._store(self._reader, batch, [one for update in batch.joined for one in update.timeline], [])
+            await self._store(self._reader, batch, [one for update in batch.joined for one in update.timeline])
 
     async def _store(
-        self, eye: Eye, batch: SyncBatch, events: Iterable[RawEvent], taken: Iterable[Taken]
+        self,
+        eye: Eye,
+        batch: SyncBatch,
+        events: Iterable[RawEvent],
+        taken: Iterable[Taken] = (),
+        eased: Collection[RoomId] = (),
     ) -> list[Taken]:
         events = list(events)
         changes = changes_in(_updates(eye, batch), events)
-        news = News(list(taken), echoes_in(events, self._me.user), changes.gone, changes.edited, changes.unclear)
+        news = News(
+            taken=list(taken),
+            echoes=echoes_in(events, self._me.user),
+            gone=changes.gone,
+            edited=changes.edited,
+            unclear=changes.unclear,
+            eased=eased,
+        )
         fresh = await self._memory.take(eye.user, batch.next_batch, news, now_ms=now_ms())
         if await self._moves_a_direct_chat(batch):
             self._keeper.want_judgement()
@@ -212,11 +229,11 @@ class Bot:
         askers, rooms = await self._memory.direct_chats() if moved else (frozenset(), frozenset())
         return any(room in rooms or user in askers for room, user in moved)
 
-    def _request(self, event: RawEvent) -> Request | None:
+    def _request(self, room: RoomId, event: RawEvent) -> Request | None:
         request = read_request(event, self._address)
         if request is None or request.sender in self._places.settings.ignored:
             return None
-        return request if now_ms() - request.sent_ms <= OLDEST_COMMAND_MS else None
+        return self._speaker.placed(room, request) if now_ms() - request.sent_ms <= OLDEST_COMMAND_MS else None
 
     async def _consider(self, invitation: Invitation) -> None:
         if is_listed(inviter_of(invitation, self._me.user), self._places.settings.inviters):
@@ -285,7 +302,7 @@ class Bot:
             request = None
             if tries <= MOST_RESUMES and now_ms() - taken.sent_ms <= OLDEST_COMMAND_MS:
                 event = await self._me.reader.event(taken.room, taken.event, is_patient=False)
-                request = None if event is None else self._request(event)
+                request = None if event is None else self._request(taken.room, event)
             if request is None:
                 log.info("bot.command_given_up", event_id=taken.event, room_id=taken.room)
                 await self._memory.done(taken.event)

@@ -4,7 +4,7 @@ A timeline that was cut is filled as far back as a command could still be answer
 into a room is not for it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
@@ -13,7 +13,7 @@ import structlog
 
 from bot.settings import OLDEST_COMMAND_MS
 from index.errors import MatrixError
-from index.model import EventId, SourceId, UserId
+from index.model import EventId, RoomId, SourceId, UserId
 from matrix.reading import RoomReader
 from matrix.records import Invitation, RoomUpdate, event_id
 from matrix.shape import JsonObject, RawEvent, integer_at, object_at, text_at
@@ -24,7 +24,13 @@ PAGE: Final = 100
 MOST_PAGES: Final = 20
 """Of one gap: two thousand events in two minutes are more than anybody reads."""
 
-_STATE_KINDS: Final = ["m.room.member", "m.room.join_rules", "m.room.history_visibility", "m.room.encryption"]
+_STATE_KINDS: Final = [
+    "m.room.member",
+    "m.room.join_rules",
+    "m.room.history_visibility",
+    "m.room.encryption",
+    "m.room.power_levels",
+]
 _KINDS: Final = ["m.room.message", "m.room.redaction", "m.reaction", *_STATE_KINDS]
 
 
@@ -67,6 +73,23 @@ def changes_in(updates: Iterable[RoomUpdate], events: Iterable[RawEvent]) -> Cha
             edited.add(EventId(target))
     unclear = frozenset(SourceId(f"chat:{update.room}") for update in updates if update.is_limited)
     return Changes(frozenset(gone), frozenset(edited), unclear)
+
+
+def eased_in(updates: Iterable[RoomUpdate], me: UserId, joined: Collection[RoomId]) -> frozenset[RoomId]:
+    """Rooms that may allow now what they refused: the bot came into them, or their power levels changed.
+
+    `joined` are those that it was in before.
+    """
+
+    def eases(event: RawEvent) -> bool:
+        kind = text_at(event, "type")
+        return kind == "m.room.power_levels" or (kind == "m.room.member" and text_at(event, "state_key") == me)
+
+    return frozenset(
+        update.room
+        for update in updates
+        if update.is_limited or update.room not in joined or any(map(eases, (*update.state, *update.timeline)))
+    )
 
 
 def echoes_in(events: Iterable[RawEvent], me: UserId) -> dict[EventId, EventId]:
@@ -131,7 +154,8 @@ def _age_ms(event: RawEvent, now_ms: int) -> int:
 
 
 def inviter_of(invitation: Invitation, me: UserId) -> UserId | None:
-    for event in invitation.state:
+    """By the last event that says so: our own homeserver adds the invitation behind what another server wrote."""
+    for event in reversed(invitation.state):
         if text_at(event, "type") == "m.room.member" and text_at(event, "state_key") == me:
             sender = text_at(event, "sender")
             return UserId(sender) if sender else None

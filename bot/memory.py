@@ -5,7 +5,8 @@ written down with all that it quotes before it is sent: whatever a reader of the
 
     command   taken, then done
     answer    sending (resending: an earlier process may have sent another text under the same transaction id), then
-              shown; doubtful while its sources are looked at again; going, then gone
+              shown; doubtful while its sources are looked at again; going, then gone, or stuck where the homeserver
+              refuses to take it back, until it may be asked again
 """
 
 import asyncio
@@ -41,6 +42,7 @@ _SCHEMA: Final = (
     "CREATE INDEX quote_source ON quote(source)",
 )
 _LIVE: Final = "state IN ('sending', 'resending', 'shown', 'doubtful')"
+_FREE: Final = "UPDATE answer SET state = 'going' WHERE state = 'stuck'"
 _RECENT_MS: Final = 2 * 60_000  # longer than an answer takes
 _DAY_MS: Final = 86_400_000
 _COMMANDS_KEPT_MS: Final = 2 * _DAY_MS  # far longer than any sync can bring one again
@@ -89,6 +91,7 @@ class News:
     gone: Collection[EventId] = ()  # redacted, whatever they were
     edited: Collection[EventId] = ()  # originals that have another revision
     unclear: Collection[SourceId] = ()  # rooms of which a part of the timeline was not told
+    eased: Collection[RoomId] = ()  # where what was refused may be allowed now
 
 
 class Memory:
@@ -139,6 +142,9 @@ class Memory:
             await _mark(connection, "doubtful", "quote.event IN ({ids})", news.edited)
             await _mark(connection, "doubtful", "quote.source IN ({ids})", news.unclear)
             await connection.execute(
+                f"{_FREE} AND room IN (SELECT value FROM json_each(?))", (dumps(list(news.eased)),)
+            )
+            await connection.execute(
                 "INSERT INTO meta(name, value) VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
                 (f"sync {account}", token),
             )
@@ -187,10 +193,15 @@ class Memory:
             await _close(connection, command, answer, "doubtful" if has_changed else "shown")
 
     async def settle(self, command: EventId, state: str, *, unless_going: bool = False) -> None:
-        """`shown` after a look that found all well, `going`, or `gone`."""
+        """`shown` after a look that found all well, `going`, `gone` or `stuck`."""
         condition = " AND state = 'doubtful'" if unless_going else ""
         async with self._transaction() as connection:
             await connection.execute(f"UPDATE answer SET state = ? WHERE command = ?{condition}", (state, command))
+
+    async def free_stuck(self) -> None:
+        """Take back all that was refused before, once more."""
+        async with self._transaction() as connection:
+            await connection.execute(_FREE)
 
     async def keep_only(self, command: EventId, quotes: Sequence[Quote]) -> None:
         """After an edit: what the answer still quotes."""

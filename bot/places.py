@@ -16,6 +16,8 @@ from matrix.shape import object_at, text_at
 
 log = structlog.get_logger()
 
+MOST_UPGRADES: Final = 20
+"""Of one room that are followed."""
 _TWO: Final = 2
 
 
@@ -25,22 +27,59 @@ class Places:
     def __init__(self, settings: BotSettings, reader: RoomReader) -> None:
         self._reader = reader
         self._ids: dict[str, RoomId] = {}
+        self._newer: dict[RoomId, RoomId] = {}  # what rooms were upgraded to
         self._listeners: Mapping[RoomId, Listener] = {}
         self.settings = settings
 
     async def resolve(self, settings: BotSettings | None = None) -> None:
-        """Look up every alias, now or of new settings."""
+        """Look up every alias, now or of new settings, and what permitted rooms were upgraded to.
+
+        The permission to answer goes along with an upgrade, and with it what the room may see, but not its old text.
+        """
         self.settings = settings = settings or self.settings
         wanted = {permitted.name for permitted in settings.rooms}
         wanted |= {name for permitted in settings.rooms for name in permitted.sees.rooms}
         wanted |= settings.direct.rooms if settings.direct else frozenset()
         found = await asyncio.gather(*(self._resolved(name) for name in sorted(wanted)))
-        self._ids = {name: room for name, room in zip(sorted(wanted), found, strict=True) if room is not None}
-        self._listeners = {
-            room: Listener(room, permitted.sees, self._listed(permitted.sees.rooms))
-            for permitted in settings.rooms
-            if (room := self._ids.get(permitted.name)) is not None
+        ids = {name: room for name, room in zip(sorted(wanted), found, strict=True) if room is not None}
+        rooms = [(ids[permitted.name], permitted.sees) for permitted in settings.rooms if permitted.name in ids]
+        chains = await asyncio.gather(*(self._upgrades(room) for room, _ in rooms))
+        if settings is not self.settings:
+            return  # newer ones are being looked up, or were
+        self._ids = ids
+        carried = {
+            newer: Listener(newer, sees, self._listed(sees.rooms) - {room})
+            for (room, sees), chain in zip(rooms, chains, strict=True)
+            for newer in chain
         }
+        self._listeners = carried | {room: Listener(room, sees, self._listed(sees.rooms)) for room, sees in rooms}
+
+    async def _upgrades(self, room: RoomId) -> list[RoomId]:
+        """The rooms that this one went on in, one after the other."""
+        chain = [room]
+        while len(chain) <= MOST_UPGRADES:
+            newer = await self._upgraded(chain[-1])
+            if newer is None or newer in chain:
+                break
+            chain.append(newer)
+        return chain[1:]
+
+    async def _upgraded(self, room: RoomId) -> RoomId | None:
+        """The room that took this one's place, where both say so: a tombstone can point anywhere."""
+        try:
+            tombstone = await self._reader.state_content(room, "m.room.tombstone", "")
+            newer = text_at(tombstone or {}, "replacement_room")
+            created = await self._reader.state_content(RoomId(newer), "m.room.create", "") if newer else None
+        except UnavailableError:
+            return self._newer.get(room)
+        except RefusedError:
+            return None  # in one of them the bot is not
+        if not newer or text_at(object_at(created or {}, "predecessor"), "room_id") != room:
+            return None
+        if self._newer.get(room) != newer:
+            log.info("bot.room_upgraded", room_id=room, replacement=newer)
+        self._newer[room] = RoomId(newer)
+        return RoomId(newer)
 
     async def _resolved(self, name: str) -> RoomId | None:
         if name.startswith("!"):

@@ -47,6 +47,10 @@ class Speaker:
         self._withdrawals = withdrawals
         self._sleep = sleep
 
+    def placed(self, room: RoomId, request: Request) -> Request | None:
+        """As it is to be answered, in the thread that it goes on with; None for a reaction that asks nothing."""
+        return self._answers.placed(room, request)
+
     async def handle(self, taken: Taken, request: Request, *, began_s: float) -> None:
         """`began_s` is when the command came, on the event loop's clock."""
         if now_ms() - taken.sent_ms > OLDEST_COMMAND_MS:

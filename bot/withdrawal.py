@@ -5,8 +5,10 @@ room. Going means that the whole answer is redacted, for an edit would leave the
 the host prefers edits, the hit alone is replaced as long as this process remembers the rest.
 """
 
+import random
+import time
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Final
@@ -21,6 +23,7 @@ from bot.places import Places
 from bot.render import Results, lines, notice, results
 from index.errors import MatrixError
 from index.model import EventId, RoomId, SourceId, UserId
+from matrix.budget import backoff_s
 from matrix.errors import RefusedError
 from matrix.sending import RoomSender
 
@@ -37,6 +40,24 @@ class _Page:
     quotes: tuple[tuple[Quote, ...], ...]
 
 
+class _Waiting:
+    """Answers with which something failed, and when each is tried again: one that never succeeds holds up no other."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._failed: dict[EventId, tuple[int, float]] = {}  # how often, and until when it waits
+
+    def is_due(self, command: EventId) -> bool:
+        return self._failed.get(command, (0, 0.0))[1] <= self._clock()
+
+    def failed(self, command: EventId) -> None:
+        failures = self._failed.get(command, (0, 0.0))[0] + 1
+        self._failed[command] = (failures, self._clock() + backoff_s(failures, random.random()))
+
+    def succeeded(self, command: EventId) -> None:
+        self._failed.pop(command, None)
+
+
 class Withdrawals:
     def __init__(
         self,
@@ -46,6 +67,8 @@ class Withdrawals:
         answers: Answers,
         checker: Checker,
         library: Library,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._memory = memory
         self._sender = sender
@@ -54,6 +77,7 @@ class Withdrawals:
         self._checker = checker
         self._library = library
         self._pages: OrderedDict[EventId, _Page] = OrderedDict()
+        self._waiting = _Waiting(clock)
 
     def remember(self, command: EventId, spoken: Spoken) -> None:
         """For edits: what an answer holds besides the hit that goes. In memory alone."""
@@ -64,12 +88,14 @@ class Withdrawals:
 
     async def look_again(self) -> None:
         """At answers of which a sync has put something in doubt."""
-        for given in await self._memory.in_state("doubtful"):
+        for given in await self._due("doubtful"):
             try:
                 is_well = not await self._changed(given.quotes)
             except MatrixError as error:
                 log.info("bot.doubt_stays", answer_id=given.event, why=type(error).__name__)
+                self._waiting.failed(given.command)
                 continue
+            self._waiting.succeeded(given.command)
             await self._memory.settle(given.command, "shown" if is_well else "going", unless_going=True)
 
     async def judge_all(self) -> bool:
@@ -95,17 +121,23 @@ class Withdrawals:
         return is_complete
 
     async def carry_out(self) -> None:
-        """Take back what is going. What the homeserver does not take now is tried again with the next sync."""
-        for given in await self._memory.in_state("going"):
+        """Take back what is going. What the homeserver does not take now is tried again, less and less often."""
+        for given in await self._due("going"):
             try:
-                is_gone = await self._take_back(given)
+                state = "gone" if await self._take_back(given) else "shown"
             except RefusedError as refused:
+                # We are not in that room any more, or may not even redact our own words there. Both can change.
                 log.warning("bot.answer_stays", answer_id=given.event, room_id=given.room, status=refused.status)
-                is_gone = True  # we are not in that room any more, or may not even redact our own words
+                state = "stuck"
             except MatrixError as error:
                 log.info("bot.withdrawal_waits", answer_id=given.event, why=type(error).__name__)
+                self._waiting.failed(given.command)
                 continue
-            await self._memory.settle(given.command, "gone" if is_gone else "shown")
+            self._waiting.succeeded(given.command)
+            await self._memory.settle(given.command, state)
+
+    async def _due(self, state: str) -> list[Given]:
+        return [given for given in await self._memory.in_state(state) if self._waiting.is_due(given.command)]
 
     async def _outside(self, room: RoomId, some: Sequence[Given]) -> tuple[frozenset[SourceId], frozenset[SourceId]]:
         """Sources of these answers that their listener may not see now, and those of which that is not known.

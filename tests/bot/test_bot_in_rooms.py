@@ -152,6 +152,59 @@ async def test_pages_go_on_where_the_last_one_ended(town: Town, alice: Person) -
         assert "go on with" in (await town.ask(bob, room, "!search more"))["body"]
 
 
+async def test_an_arrow_asks_something_only_on_an_answer_and_its_page_stays_in_the_thread(
+    town: Town, alice: Person
+) -> None:
+    needle = word()
+    room = await town.room(alice)
+    for number in range(2):
+        await alice.thread(room, await alice.say(room, "well"), f"{needle} number {number}")
+    await town.refresh()
+    town.permit({room: ["here"]})
+    town.set_bot(hits=1, per_user=2)
+    async with town.bot_running():
+        for number in range(3):  # no commands: they use up no budget
+            await alice.react(room, await alice.say(room, f"plain words {number}"), "▶")
+        root = await alice.say(room, "a thread")
+        first = await town.answer(room, await alice.thread(room, root, f"!search {needle}"))
+        await alice.react(room, first["event_id"], "▶")
+        second = (await town.answer(room, first["event_id"]))["content"]
+    assert second["body"].startswith("2. ")
+    assert (second["m.relates_to"]["rel_type"], second["m.relates_to"]["event_id"]) == ("m.thread", root)
+    assert len(await town.said(room)) == 2
+
+
+async def test_the_permission_to_answer_goes_along_with_an_upgrade_and_the_old_text_does_not(
+    town: Town, alice: Person
+) -> None:
+    old, new = word(), word()
+    room = await town.room(alice, f"here is {old}", version="11")
+    town.permit({room: ["here", room]})
+    town.set_bot(inviters=(alice.user,))
+    async with town.bot_running():
+        heir = await alice.upgrade(room, "12")
+        await alice.invite(heir, town.reader)
+        await town.reader.join(heir)
+        await alice.say(heir, f"here is {new}")
+        await town.refresh()
+        await alice.invite(heir, town.bot)  # joins, for who invites is listed
+        await town.until(lambda: _has_joined(town, heir))
+        assert new in (await town.ask(alice, heir, f"!search {new}"))["body"]
+        assert (await town.ask(alice, heir, f"!search {old}"))["body"] == "Nothing found."
+        # A tombstone can point anywhere: into a room that knows nothing of it, nothing goes along.
+        stranger = await alice.create_room("Stranger")
+        await alice.set_state(heir, "m.room.tombstone", {"body": "", "replacement_room": stranger})
+        await alice.invite(stranger, town.bot)
+        await town.until(lambda: _has_joined(town, stranger))
+        asked = await alice.say(stranger, "!search help")
+        assert new in (await town.ask(alice, heir, f"!search {new}"))["body"]
+        assert await town.answers_to(stranger, asked) == []
+
+
+async def _has_joined(town: Town, room: str) -> bool:
+    return room in await town.bot.joined_rooms()
+
+
 async def test_the_bot_keeps_silent_about_all_that_is_not_asked_of_it(town: Town, alice: Person) -> None:
     room = await town.room(alice)
     other = await town.room(alice, name="Not permitted")

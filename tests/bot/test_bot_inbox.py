@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.inbox import changes_in, echoes_in, inviter_of, is_listed, since_own_join
+from bot.inbox import changes_in, eased_in, echoes_in, inviter_of, is_listed, since_own_join
 from index.model import RoomId, UserId
 from matrix.records import Invitation, RoomUpdate
 
@@ -57,6 +57,18 @@ def test_invitations_count_by_who_sent_them() -> None:
     assert is_listed(inviter, ["@admin:example.org"]) and is_listed(inviter, ["@*:example.org"])
     assert not is_listed(inviter, ["@*:example.com", "@admin:example"]) and not is_listed(None, ["@*:example.org"])
     assert inviter_of(Invitation(RoomId("!r"), ({"type": "m.room.member"},)), ME) is None
+    # What another server wrote into the state of an invitation stands before the invitation itself.
+    forged, real = member(ME, "invite", sender="@admin:example.org"), member(ME, "invite", sender="@mallory:evil")
+    assert inviter_of(Invitation(RoomId("!r"), (forged, real)), ME) == "@mallory:evil"
+
+
+def test_a_room_may_allow_more_when_the_bot_comes_into_it_or_its_powers_change() -> None:
+    def eased(*events: dict[str, Any], **more: Any) -> bool:
+        return bool(eased_in([update(*events, **more)], ME, {RoomId("!r")}))
+
+    assert eased(member(ME, "join", "leave")) and eased({"type": "m.room.power_levels", "content": {}})
+    assert eased(is_limited=True) and eased_in([update()], ME, set()) == {"!r"}
+    assert not eased({"type": "m.room.message"}, member("@else:x", "join"))
 
 
 JSON = st.recursive(

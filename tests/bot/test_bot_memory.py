@@ -38,7 +38,7 @@ async def learn(memory: Memory, news: News, token: str = "s1") -> list[Taken]:
 
 
 async def state_of(memory: Memory, name: str) -> str:
-    for state in ("sending", "shown", "doubtful", "going", "gone"):
+    for state in ("sending", "shown", "doubtful", "going", "gone", "stuck"):
         if any(one.command == name for one in await memory.in_state(state)):
             return state
     return "unknown"
@@ -91,6 +91,20 @@ async def test_a_redaction_and_an_edit_reach_the_answers_that_quote_the_message(
     await memory.keep_only(EventId("$d"), [quote("$v")])
     await learn(memory, News(gone=[EventId("$x"), EventId("$w")]))
     assert [await state_of(memory, name) for name in ("$a", "$d")] == ["gone", "shown"]
+
+
+async def test_what_was_refused_is_taken_back_once_more_when_it_may_be_allowed(memory: Memory) -> None:
+    for name in ("$a", "$b"):
+        await memory.intend(given(name, quote("$x")), now_ms=1)
+        await memory.sent(EventId(name), EventId(f"{name} answer"))
+    await memory.settle(EventId("$a"), "stuck")
+    await learn(memory, News(gone=[EventId("$x")], eased=[RoomId("!another")]))
+    assert [await state_of(memory, name) for name in ("$a", "$b")] == ["stuck", "going"]
+    await learn(memory, News(eased=[ROOM]))
+    assert await state_of(memory, "$a") == "going"
+    await memory.settle(EventId("$a"), "stuck")
+    await memory.free_stuck()
+    assert await state_of(memory, "$a") == "going"
 
 
 async def test_a_message_that_goes_while_its_quote_is_being_sent_takes_the_answer_with_it(memory: Memory) -> None:

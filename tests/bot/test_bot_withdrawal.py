@@ -1,9 +1,16 @@
 """What was quoted and then went is taken back: by what a sync tells, by what a refresh finds, by what the rules are."""
 
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from structlog.testing import capture_logs
 
+from bot.checking import Checker
+from bot.memory import Given, News, Quote, open_memory
+from bot.withdrawal import Withdrawals
+from index.model import ChunkId, EventId, RoomId, SourceId, UserId
+from matrix.errors import UnavailableError
 from tests.bot.town import Json, Town, word
 from tests.matrix.people import Person
 
@@ -60,6 +67,74 @@ async def test_an_answer_goes_when_what_it_quotes_is_redacted_or_edited(town: To
     async with town.bot_running():
         await gone(town, room, answers["meanwhile"], words["meanwhile"])
     assert words["kept"] in await visible(town, room, answers["kept"])
+
+
+@pytest.mark.parametrize("runs", [True, False])
+async def test_an_answer_that_could_not_be_taken_back_goes_when_the_bot_is_let_in_again(
+    town: Town, alice: Person, runs: bool
+) -> None:
+    needle = word()
+    room = await town.room(alice)
+    said = await alice.thread(room, await alice.say(room, "well"), f"here is {needle}")
+    await town.refresh()
+    town.permit({room: ["here"]})
+    with capture_logs() as logs:
+        async with town.bot_running():
+            answer = await town.answer(room, await alice.say(room, f"!search {needle}"))
+            await alice.kick(room, town.bot)
+            await alice.redact(room, said)
+
+            async def is_refused() -> bool:
+                return any(entry["event"] == "bot.answer_stays" for entry in logs)
+
+            await town.until(is_refused)
+            if runs:
+                await alice.invite(room, town.bot)
+                await town.bot.join(room)
+                await gone(town, room, answer, needle)
+    if not runs:
+        await alice.invite(room, town.bot)
+        await town.bot.join(room)
+        async with town.bot_running():
+            await gone(town, room, answer, needle)
+
+
+async def test_what_cannot_be_looked_at_is_tried_less_and_less_often_and_holds_up_nothing(tmp_path: Path) -> None:
+    looks: list[EventId] = []
+    clock = iter(range(100_000))  # a second each time that it is looked at
+
+    class Ill:
+        async def look(self, room: RoomId, event: EventId) -> None:
+            looks.append(event)
+            if event == "$ill":
+                raise UnavailableError("the homeserver cannot serve it")
+
+    async with open_memory(tmp_path / "bot.sqlite") as memory:
+        unused: Any = None
+        withdrawals = Withdrawals(
+            memory, unused, unused, unused, cast(Checker, Ill()), unused, clock=lambda: next(clock)
+        )
+        for event in ("$ill", "$well"):
+            quote = Quote(SourceId("chat:!r"), ChunkId(1), EventId(event))
+            await memory.intend(
+                Given(
+                    EventId(f"{event} asked"),
+                    RoomId("!r"),
+                    UserId("@a:x"),
+                    is_direct=False,
+                    event=None,
+                    quotes=(quote,),
+                ),
+                now_ms=1,
+            )
+            await memory.sent(EventId(f"{event} asked"), EventId(f"{event} answer"))
+        await memory.take("@bot:x", "s", News(unclear=[SourceId("chat:!r")]), now_ms=1)
+        for _ in range(300):
+            await withdrawals.look_again()
+        [going] = await memory.in_state("going")
+        [doubtful] = await memory.in_state("doubtful")
+    assert (going.event, doubtful.event) == ("$well answer", "$ill answer")
+    assert looks.count(EventId("$well")) == 1 and 10 <= looks.count(EventId("$ill")) <= 60
 
 
 async def test_an_answer_goes_when_its_source_is_purged_or_leaves_the_audience(town: Town, alice: Person) -> None:
