@@ -6,8 +6,6 @@ costs freshness and leaves a note, never the answer, as long as there is a clone
 
 import re
 import time
-import warnings
-from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Final
 from urllib.parse import unquote
 
@@ -23,9 +21,7 @@ from index.store.store import open_store
 from index.wording import counted
 from ingest.forge.decoding import Decoded, decode
 from ingest.forge.git import Git
-from ingest.forge.grep import GrepLine, check_pattern
 from ingest.forge.note_files import Unreadable, load
-from ingest.forge.notes import NotesFolder
 from ingest.forge.repository import Repository
 from ingest.scrub import scrub
 from sources.config.model import Config
@@ -60,16 +56,6 @@ class Passage(Struct, frozen=True):
     total_lines: int
     text: str
     notes: tuple[str, ...] = ()
-
-
-class Found(Struct, frozen=True):
-    """Lines that hold a pattern, source by source. `faults` are sources that could not be looked through at all."""
-
-    lines: tuple[GrepLine, ...]
-    binaries: tuple[str, ...]
-    is_cut: bool
-    notes: tuple[str, ...]
-    faults: tuple[str, ...]
 
 
 _PLACE: Final = re.compile(
@@ -116,7 +102,7 @@ async def get(config: Config, credentials: Credentials, reference: Reference) ->
     source, reference = await _place(config, reference)
     if isinstance(source, Notes):
         return _from_notes(source, reference)
-    return await _from_repository(_repository(source, config, credentials), _id_of(source), reference)
+    return await _from_repository(repository_of(source, config, credentials), _id_of(source), reference)
 
 
 async def _place(config: Config, reference: Reference) -> tuple[AnySource, Reference]:
@@ -161,7 +147,7 @@ def source_named(config: Config, name: str) -> Repo | Notes:
     return found[chosen[0]]
 
 
-async def _any_named(config: Config, name: str) -> AnySource:
+async def any_named(config: Config, name: str) -> AnySource:
     """As `source_named`, the repositories of forges included."""
     try:
         return source_named(config, name)
@@ -181,13 +167,13 @@ def _id_of(source: AnySource) -> SourceId:
             return SourceId(f"notes:{source.name}")
 
 
-def _repository(repo: Repo | ForgeSource, config: Config, credentials: Credentials) -> Repository:
+def repository_of(repo: Repo | ForgeSource, config: Config, credentials: Credentials) -> Repository:
     if isinstance(repo, ForgeSource):
         return repo.repository(config, credentials)
     return Repository(repo_settings(repo, config.refresh), clones_folder(config), Git(), repo_login(repo, credentials))
 
 
-async def _freshened(repository: Repository) -> list[str]:
+async def freshened(repository: Repository) -> list[str]:
     """Fetch what is new; a note when that is not possible."""
     try:
         await repository.freshen()
@@ -197,7 +183,7 @@ async def _freshened(repository: Repository) -> list[str]:
 
 
 async def _from_repository(repository: Repository, source: SourceId, reference: Reference) -> Passage:
-    notes = await _freshened(repository)
+    notes = await freshened(repository)
     data = await repository.show(reference.path)
     passage = _passage(source, data, reference)
     return replace(passage, notes=tuple(notes))
@@ -250,98 +236,8 @@ class Contents(Struct, frozen=True):
 async def toc(config: Config, *, source: str | None, tag: str | None) -> Contents:
     name = None
     if source is not None:
-        name = _id_of(await _any_named(config, source))
+        name = _id_of(await any_named(config, source))
     async with open_store(config.index_file, is_writer=False) as store:
         found = await entries(store.connection, source=name, tag=tag)
         note = None if found else await unread(config, SqliteCatalogue(store, config.index_file))
     return Contents(tuple(found), () if note is None else (note,))
-
-
-async def grep(
-    config: Config,
-    credentials: Credentials,
-    pattern: str,
-    *,
-    source: str | None = None,
-    is_regex: bool = False,
-    ignore_case: bool = False,
-    limit: int = 1000,
-) -> Found:
-    """Exact lines in tracked files and in notes. One source failing stops no other.
-
-    Of forges, which can have thousands, only a repository that is named is fetched anew.
-    """
-    check_pattern(pattern)
-    chosen: list[AnySource] = [*config.repo, *await forge_sources(config), *config.notes]
-    if source is not None:
-        chosen = [await _any_named(config, source)]
-    lines: list[GrepLine] = []
-    binaries: list[str] = []
-    notes: list[str] = []
-    faults: list[str] = []
-    is_cut = False
-    has_notes = any(isinstance(one, Notes) for one in chosen)
-    matches = _matcher(pattern, is_regex=is_regex, ignore_case=ignore_case) if has_notes else None
-    for one in chosen:
-        left = limit - len(lines)
-        try:
-            if not isinstance(one, Notes):
-                repository = _repository(one, config, credentials)
-                if source is not None or isinstance(one, Repo):
-                    notes += await _freshened(repository)
-                found = await repository.grep(pattern, is_regex=is_regex, ignore_case=ignore_case, limit=max(left, 1))
-                lines += found.lines[:left]
-                binaries += [f"{repository.settings.name} {path}" for path in found.binaries]
-                is_cut = is_cut or found.is_cut or len(found.lines) > left
-            elif matches is not None:
-                async for line in _note_lines(one, matches):
-                    if len(lines) >= limit:
-                        is_cut = True
-                        break
-                    lines.append(line)
-        except QueryError:
-            raise
-        except SourcesError as error:
-            faults.append(str(error))
-    if source is None and any(isinstance(one, ForgeSource) for one in chosen):
-        notes.append("repositories of forges are as of the last refresh (--source reads one afresh)")
-    if source is None:
-        notes += _not_looked_through(config, chosen)
-    shown = tuple(replace(line, text=scrub(line.text)) for line in lines)
-    return Found(shown, tuple(binaries), is_cut, tuple(notes), tuple(faults))
-
-
-def _not_looked_through(config: Config, chosen: Sequence[AnySource]) -> Iterator[str]:
-    if not chosen and not config.forge:
-        yield "no repository and no notes are configured (rooms are looked through by `sources search`)"
-    known = {one.forge.name for one in chosen if isinstance(one, ForgeSource)}
-    for forge in config.forge:
-        if forge.name not in known:
-            yield f"forge:{forge.name}: none of its repositories was read yet (run `sources refresh`)"
-
-
-def _matcher(pattern: str, *, is_regex: bool, ignore_case: bool) -> re.Pattern[str]:
-    """What notes are looked through with: Python's expressions, which are not quite those of git."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", FutureWarning)
-            return re.compile(pattern if is_regex else re.escape(pattern), re.IGNORECASE if ignore_case else 0)
-    except FutureWarning:
-        raise QueryError(
-            "pattern: has a set such as [[:digit:]] that notes cannot be looked through for "
-            "(write [0-9], or name a repository with --source)"
-        ) from None
-    except (re.error, OverflowError, RecursionError):
-        raise QueryError("pattern: is not a regular expression (leave --regex out for plain text)") from None
-
-
-async def _note_lines(notes: Notes, matches: re.Pattern[str]) -> AsyncIterator[GrepLine]:
-    folder = NotesFolder(notes_settings(notes))
-    changes = await folder.changes({})
-    async for note, data in folder.read(changes.put):
-        decoded = decode(data)
-        if not isinstance(decoded, Decoded):
-            continue
-        for number, line in enumerate(decoded.text.split("\n"), 1):
-            if matches.search(line):
-                yield GrepLine(notes.name, note.path, number, line[:2000])

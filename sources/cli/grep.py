@@ -9,7 +9,7 @@ from sources.cli.completing import source_names
 from sources.cli.exits import Exit
 from sources.cli.output import put_json
 from sources.cli.style import PLAIN, Style, one_line
-from sources.reading import Found, grep
+from sources.grepping import Found, grep
 
 
 @click.command()
@@ -22,7 +22,7 @@ from sources.reading import Found, grep
     "--regex",
     "is_regex",
     is_flag=True,
-    help="PATTERN is an extended regular expression; for notes, one of Python's.",
+    help="PATTERN is an extended regular expression; for notes, one of RE2's, which knows no back references.",
 )
 @click.option("-i", "--ignore-case", is_flag=True, help="Case does not matter.")
 @click.option("-n", "--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Lines to show.")

@@ -18,9 +18,10 @@ from sources.cli.status import record as status_record
 from sources.cli.toc import record as toc_record
 from sources.config.model import Config
 from sources.credentials import Credentials
+from sources.grepping import grep
 from sources.mcp.arguments import Arguments, Ask, Get, Grep, Search, Status, Toc
 from sources.mcp.budget import fit, fit_text, inert
-from sources.reading import Passage, Reference, get, grep, parse_reference, toc
+from sources.reading import Passage, Reference, get, parse_reference, toc
 from sources.status import status
 from sources.troubles import troubles
 from sources.unread import told

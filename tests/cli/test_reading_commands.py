@@ -158,11 +158,14 @@ def test_grep_refuses_for_notes_what_it_refuses_for_repositories(indexed: Commun
         indexed.sources("grep", pattern, "--source", "wiki")
 
 
-def test_a_set_that_only_git_knows_is_refused_for_notes_and_not_taken_for_no_match(indexed: Community) -> None:
+def test_grep_reads_sets_alike_everywhere_and_refuses_for_notes_what_could_take_for_ever(indexed: Community) -> None:
     assert indexed.sources("grep", "-E", "send[[:alpha:]]+", "--source", "handbook").return_value == 0
-    for arguments in ([], ["--source", "wiki"]):
-        with pytest.raises(QueryError, match=r"^pattern: has a set such as .* \(write .*\)$"):
-            indexed.sources("grep", "-E", "sign[[:alpha:]]+", *arguments)
+    assert indexed.sources("grep", "-E", "sign[[:alpha:]]+ key", "--source", "wiki").return_value == 0
+    (indexed.folder / "wiki" / "guides" / "long.md").write_text("a" * 5_000 + "b\n")
+    assert indexed.sources("grep", "-E", "(a+)+$", "--source", "wiki").return_value == 1
+    for pattern in (r"(a)\1", "a{99999999}"):
+        with pytest.raises(QueryError, match=r"^pattern: is not a regular expression that notes .* \(leave .*\)$"):
+            indexed.sources("grep", "-E", pattern, "--source", "wiki")
 
 
 def test_a_secret_in_a_source_is_not_shown(indexed: Community) -> None:
