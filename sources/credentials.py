@@ -78,6 +78,7 @@ KNOWN: Final = (
     Credential("matrix-bot-token", "access token of the bot's account in [bot]"),
     Credential("matrix-reader-token", "access token of the reader account in [chat]"),
     Credential("qdrant-api-key", "key of the cluster, which `index.qdrant.api_key_credential` names"),
+    Credential("webhook-secret", "what forges sign their deliveries with, for examples/webhook.py"),
 )
 
 
