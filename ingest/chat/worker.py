@@ -147,7 +147,8 @@ class ChatWorker:
         alias_rooms = await self._resolve(reader, writer, notes)
         joined = await reader.joined_rooms()
         store = writer.store
-        since = await store.value(SINCE) if await store.value(ACCOUNT) == self.settings.user else None
+        account = await store.value(ACCOUNT)
+        since = await store.value(SINCE) if account == self.settings.user else None
         run = Run(
             reader=reader,
             writer=writer,
@@ -167,7 +168,8 @@ class ChatWorker:
         for room_id in joined - run.rooms.keys():
             run.rooms[room_id] = new_room(room_id)
         if not run.since:
-            await self._take_first_token(run)
+            is_other = account not in (None, self.settings.user)
+            await self._take_first_token(run, "another account reads now" if is_other else "the sync token was lost")
         return run
 
     async def _resolve(self, reader: RoomReader, writer: Writer, notes: list[str]) -> set[RoomId]:
@@ -187,12 +189,12 @@ class ChatWorker:
         known = await room_store.aliases(writer.store.connection)
         return {room for alias, rooms in known.items() if alias in self.settings.excluded_aliases for room in rooms}
 
-    async def _take_first_token(self, run: Run) -> None:
-        """The first one ever, or in place of one that was lost: then rooms look for what they may have missed."""
+    async def _take_first_token(self, run: Run, why: str) -> None:
+        """The first one ever, or in place of one that is no use: then rooms look for what they may have missed."""
         batch = await run.reader.sync_blind(None)
         for room in list(run.rooms.values()):
             if room.record.is_admitted and room.record.phase == DONE:
-                run.tally(room.id).notes.append("the sync token was lost: its end is read again")
+                run.tally(room.id).notes.append(f"{why}: its end is read again")
                 await open_gap(run, room, batch.next_batch, until=None)
         await save_since(run, batch.next_batch)
 
@@ -218,7 +220,7 @@ class ChatWorker:
             if refused.status != _BAD_REQUEST:
                 raise
             notes.append("the homeserver does not know our sync token any more: a new one was taken")
-            await self._take_first_token(run)
+            await self._take_first_token(run, "the sync token was lost")
             await follow(run)  # that token may be up to two minutes old
 
 

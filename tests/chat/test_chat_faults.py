@@ -6,11 +6,14 @@ import random
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from index.model import UserId
 from index.store.store import open_store
-from tests.chat.host import Host, host_for, own_report
+from ingest.chat.following import SINCE
+from tests.chat.host import Host, host_for, own_report, report_of
 from tests.chat.refresh_once import runner
 from tests.matrix.people import People, Person
 from tests.matrix.proxy import (
@@ -271,6 +274,57 @@ async def test_a_sync_token_that_is_lost_costs_no_message(
     report = await host.refresh()
     assert report.failed == ()
     assert any("sync token" in note for note in own_report(report).notes)
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
+    await undisturbed.refresh()
+    for room in talk.rooms:
+        assert await host.texts(room) == await undisturbed.texts(room)
+
+
+async def test_another_account_takes_a_place_of_its_own_and_costs_no_message(
+    tmp_path: Path, people: People, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    await talk.first_half(reader)
+    await host.refresh()
+    async with host.opened() as store:
+        former = await store.value(SINCE)
+    second = await people.register("second")
+    for room in talk.rooms:
+        await second.join(room)
+    await talk.second_half()
+    proxy.requests.clear()
+    host.set(user=UserId(second.user))
+    host.token = second.token
+    report = await host.refresh()
+    assert report.failed == ()
+    assert former and not [sent for sent in proxy.requests if former in sent.query.values()]
+    assert report_of(report, talk.rooms[0]).notes == ("another account reads now: its end is read again",)
+    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, second)
+    await undisturbed.refresh()
+    for room in talk.rooms:
+        assert await host.texts(room) == await undisturbed.texts(room)
+
+
+async def test_a_cut_timeline_that_names_no_place_before_it_is_filled_past_what_it_told(
+    tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
+) -> None:
+    """The walk begins at its end then, and what it meets first was just skipped: that is not the end of the gap."""
+
+    def without_places(batch: Any) -> Any:
+        for room in batch.get("rooms", {}).get("join", {}).values():
+            room["timeline"].pop("prev_batch", None)
+        return batch
+
+    host = disturbed(tmp_path / "state", proxy.url, reader)
+    host.set(known_run=3)
+    await talk.first_half(reader)
+    await host.refresh()
+    await talk.second_half()
+    for room in talk.rooms:
+        for _ in range(PAGE - 1):
+            await talk.alice.send(room, {"algorithm": "m.megolm.v1.aes-sha2"}, "m.room.encrypted")
+    proxy.add(Rule(rewrite(without_places), path="/sync"))
+    assert (await host.refresh()).failed == ()
     undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
     await undisturbed.refresh()
     for room in talk.rooms:
