@@ -43,13 +43,15 @@ FOR_HOST: Final = re.compile(
 )
 """`for jana@example.org`, `pro 10.0.0.5`: the only words with a full stop inside that are passed over."""
 BLANKS: Final = r"[ \t\u00a0]{1,12}"
+FENCE: Final = r"(?:```[a-z]{0,10}\r?\n(?=[^\s`]{5,200}[ \t]{0,12}(?:\r?\n|$)))?"
+"""Of a block of code whose first line is one word."""
 TELLING: Final = re.compile(
-    rf"(?P<fill>{FILL})(?:{BLANKS}(?P<verb>{VERBS})(?::|,)?(?=[ \t\u00a0\r\n])|(?P<colon>[ \t]?(?::|：|=|→|->|–|—|-)(?=[\s„“\"'`*])|：)|(?P<glued>(?:は|が|是|为|為|은|는|이|가)[ \t]?[:：]?))(?:{BLANKS})?(?:\r?\n[ \t]{{0,4}}){{0,2}}"
+    rf"(?P<fill>{FILL})(?:{BLANKS}(?P<verb>{VERBS})(?::|,)?(?=[ \t\u00a0\r\n])|(?P<colon>[ \t]?(?::|：|=|→|->|–|—|-)(?=[\s„“\"'`*])|：)|(?P<glued>(?:は|が|是|为|為|은|는|이|가)[ \t]?[:：]?))(?:{BLANKS})?(?:\r?\n[ \t]{{0,4}}){{0,2}}{FENCE}"
     rf"(?P<more>(?:(?:now|currently|still|just|simply|again|this|the following|the same|set to|changed to|to|teď|nyní|zatím|jetzt|ab sofort|nun|ahora|maintenant|ora|agora|teraz|nu|теперь|сейчас|:)[ :]{{1,4}}){{0,2}})",
 )
 OPENER: Final = r"(?=[\"'`„“«*\w#%^&!~+@])"
 ADJACENT: Final = re.compile(
-    rf"[ \t]{{1,12}}{OPENER}|[ \t]{{0,12}}(?:\r?\n[>+]?[ \t]{{0,2}}){{1,2}}[ \t>]{{0,6}}(?=[^\s>+]\S*[ \t]{{0,12}}(?:\r?\n|$))"
+    rf"[ \t]{{1,12}}{OPENER}|[ \t]{{0,12}}(?:\r?\n[>+]?[ \t]{{0,2}}){{1,2}}{FENCE}[ \t>]{{0,6}}(?=[^\s>+]\S*[ \t]{{0,12}}(?:\r?\n|$))"
 )
 OPENED: Final = re.compile(
     r"[ ](?:for|to|of|pro|ke?|na|do|od|für|von|vom|zum|zur|от|для|к|на|до|od|pour|du|de|del|para|di)(?:[ ](?:the|our|my|den|die|das|dem|der|naši|náš|el|la|le))?"
@@ -277,23 +279,31 @@ def is_numbered_word(text: str) -> bool:
 
 ADDRESS: Final = re.compile(r"[\w.+\-]{1,64}@[\w\-]{1,63}(?:\.[\w\-]{1,63}){1,5}")
 BEFORE: Final = re.compile(
-    r"(?:[ \t]{1,12}(?:is|was|as|for|to be|je|byl[oay]?|bude|jako|ist|war|als|es|era|como|para|est|comme|è|come|é|jest|jako|är|er|som|on|это|как|=|-|–|—)[ \t]{1,12}|,[ \t]{1,12}|[ \t]{1,12}\([ \t]{0,4})"
+    r"(?:[ \t]{1,12}(?:is|was|as|for|to be|je|byl[oay]?|bude|jako|ist|war|als|es|era|como|para|est|comme|è|come|é|jest|jako|är|er|som|on|это|как|=|-|–|—|<-|←)[ \t]{1,12}|,[ \t]{1,12}|[ \t]{1,12}\([ \t]{0,4})"
     r"(?:(?:the|a|my|our|your|its|that's|this is|new|root|admin|wifi|das|dein|unser|mein|el|la|le|su|tu|mi|o|a|to|moje|naše|tvoje|tam|tím|het|il|lo|mon|ton|notre|votre|meu|sua|мой|наш)[ \t]{1,12}){0,3}$"
 )
 
 
+DRAWN_BEFORE: Final = re.compile(
+    r"(?:[ ](?:is|was|as|je|jako|ist|war|als|es|como|est|comme|è|come|jest|это|как)[ ]|[ ]{0,4}(?:<-|←|[(])[ ]{0,4})"
+    r"(?:(?!(?:of|for|in|on|at|to|from|by|with|that|which|when|if|not|no|only|used|commit|and|or)[ ])[^\W\d_]{1,20}[ ]){0,4}$"
+)
+"""More words may stand between where the value was drawn beyond doubt, as no word and no name is."""
+
+
 def named_after(key: KeyName, text: str, low: str) -> Spans:
-    """`X is the password`, `try X as the password`."""
+    """`X is the password`, `try X as the password`, `X is the registration shared secret`."""
+    is_password = key.slot is Slot.PASSWORD
     if (
         text[key.end : key.end + 1] == "("
-        or key.slot is not Slot.PASSWORD
+        or key.slot is Slot.UNKNOWN_KEY
         or not key.start
         or text[key.start - 1] not in BLANK_OR_BRACKET
         or not PROMISING.search(text, max(0, key.start - LONGEST_BEFORE), key.start)
     ):
         return NOTHING
-    before = BEFORE.search(low, max(0, key.start - 60), key.start)
-    if not before:
+    before = (BEFORE if is_password else DRAWN_BEFORE).search(low, max(0, key.start - 60), key.start)
+    if not before or (not is_password and OF_ANOTHER.match(low, key.end)):
         return NOTHING
     end = before.start()
     begin = max(text.rfind(blank, max(0, end - 130), end) for blank in " \t\r\n\u00a0") + 1
@@ -311,10 +321,8 @@ def named_after(key: KeyName, text: str, low: str) -> Spans:
         return NOTHING
     begin += raw.index(stripped)
     value = Value(stripped, begin, begin + len(stripped), quoted, text, end)
-    good = (is_strong(stripped) or looks_chosen(stripped, 6)) and is_credential(
-        Slot.PASSWORD, value, name="", sign="is"
-    )
-    return ((value.start, value.end),) if good else NOTHING
+    good = is_strong(stripped) or looks_chosen(stripped, 6) if is_password else is_random(stripped, 20)
+    return ((value.start, value.end),) if good and is_credential(key.slot, value, name="", sign="is") else NOTHING
 
 
 RULES: Final[tuple[Rule | NameRule, ...]] = (
@@ -344,6 +352,8 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
             "the password is ⟦748{digits:3}⟧",
             "the password is ⟦{uuid}⟧, keep it",
             "the password is `⟦{diceware:4}⟧`",
+            "new password:\n```\n⟦{alnum:16}⟧\n```",
+            "access token\n```\n⟦{alnum:40}⟧\n```",
         ),
         leaves=(
             "the password is wrong",
@@ -363,6 +373,8 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
             "the password reset request id is {uuid}",
             "the password iteration count is 600000",
             "the password is valid-for-one-more-week",
+            "reset your password\n```\nregister_new_matrix_user -c homeserver.yaml\n```",
+            "password:\n```json\n{}\n```",
         ),
         worst="password is ",
         find=sentence,
@@ -375,12 +387,20 @@ RULES: Final[tuple[Rule | NameRule, ...]] = (
             "⟦{chosen}⟧ is the password",
             "použij ⟦{chosen}⟧ jako heslo",
             "⟦{signs:14}⟧ ist das Passwort",
+            "⟦{chosen}⟧ <- admin pw",
+            "`⟦{alnum:40}⟧` is the registration shared secret",
+            "use ⟦{alnum:24}⟧ as the api key",
+            "⟦{hex:40}⟧ (the old access token)",
         ),
         leaves=(
             "what is the password",
             "a boarding pass, a season pass, a mountain pass",
             "send it as a password",
             "utf-8 is the password encoding",
+            "{hex:40} is the commit that removed the token",
+            "{hex:40} is the key id",
+            "{hex:64} is the digest of the secret",
+            "s72594_4483_1934 is the sync token",
         ),
         worst=" is the ",
         find=named_after,
