@@ -36,7 +36,7 @@ class Beside:
             self._seen = await self._file.run(version)
 
     async def run(self, work: Callable[[Connection], Result]) -> Result:
-        """`work` in a transaction that sees what that of the first connection sees."""
+        """`work` in a transaction that sees what that of the first connection sees, which has to have begun."""
         if self._file is not None and self._seen is not None:
             found = await self._file.run(lambda connection: self._run(connection, work))
             if found is not None:
@@ -45,14 +45,13 @@ class Beside:
         return await self._store.connection.run(work)
 
     def _run(self, connection: Connection, work: Callable[[Connection], Result]) -> tuple[Result] | None:
-        if not connection.in_transaction:
-            connection.execute("BEGIN")
-        return (work(connection),) if version(connection) == self._seen else None
-
-    async def end(self) -> None:
-        """With the transaction of the first connection."""
-        if self._file is not None:
-            await self._file.end("COMMIT")
+        """In one visit to its thread; None where it does not see the same rows."""
+        connection.execute("BEGIN")
+        try:
+            return (work(connection),) if version(connection) == self._seen else None
+        finally:
+            if connection.in_transaction:
+                connection.execute("COMMIT")
 
 
 def version(connection: Connection) -> int:

@@ -64,10 +64,7 @@ class SqliteEngine:
                     scope = await connection.run(begin)
                     yield SqliteView(self, scope)
                 finally:
-                    try:
-                        await self.beside.end()
-                    finally:
-                        await connection.end("COMMIT")
+                    await connection.end("COMMIT")
         except DatabaseError as error:
             raise EngineError(f"{self.store.name}: cannot be searched: {error} (run `sources verify`)") from error
 
