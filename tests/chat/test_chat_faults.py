@@ -82,6 +82,12 @@ def disturbed(folder: Path, url: str, reader: Person) -> Host:
     return host_for(folder, url, reader, page_limit=PAGE, timeline_limit=PAGE)
 
 
+async def holds_what_one_undisturbed_holds(host: Host, undisturbed: Host, talk: Talk) -> None:
+    await undisturbed.refresh()
+    for room in talk.rooms:
+        assert await host.texts(room) == await undisturbed.texts(room)
+
+
 async def test_a_homeserver_that_goes_away_at_any_request_leaves_a_state_that_ends_like_any_other(
     tmp_path: Path, homeserver_url: str, reader: Person, talk: Talk, proxy: Proxy
 ) -> None:
@@ -274,10 +280,7 @@ async def test_a_sync_token_that_is_lost_costs_no_message(
     report = await host.refresh()
     assert report.failed == ()
     assert any("sync token" in note for note in own_report(report).notes)
-    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
-    await undisturbed.refresh()
-    for room in talk.rooms:
-        assert await host.texts(room) == await undisturbed.texts(room)
+    await holds_what_one_undisturbed_holds(host, disturbed(tmp_path / "undisturbed", homeserver_url, reader), talk)
 
 
 async def test_another_account_takes_a_place_of_its_own_and_costs_no_message(
@@ -299,10 +302,7 @@ async def test_another_account_takes_a_place_of_its_own_and_costs_no_message(
     assert report.failed == ()
     assert former and not [sent for sent in proxy.requests if former in sent.query.values()]
     assert report_of(report, talk.rooms[0]).notes == ("another account reads now: its end is read again",)
-    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, second)
-    await undisturbed.refresh()
-    for room in talk.rooms:
-        assert await host.texts(room) == await undisturbed.texts(room)
+    await holds_what_one_undisturbed_holds(host, disturbed(tmp_path / "undisturbed", homeserver_url, second), talk)
 
 
 async def test_a_cut_timeline_that_names_no_place_before_it_is_filled_past_what_it_told(
@@ -325,10 +325,7 @@ async def test_a_cut_timeline_that_names_no_place_before_it_is_filled_past_what_
             await talk.alice.send(room, {"algorithm": "m.megolm.v1.aes-sha2"}, "m.room.encrypted")
     proxy.add(Rule(rewrite(without_places), path="/sync"))
     assert (await host.refresh()).failed == ()
-    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
-    await undisturbed.refresh()
-    for room in talk.rooms:
-        assert await host.texts(room) == await undisturbed.texts(room)
+    await holds_what_one_undisturbed_holds(host, disturbed(tmp_path / "undisturbed", homeserver_url, reader), talk)
 
 
 async def test_a_place_in_history_that_is_lost_is_found_again(
@@ -361,10 +358,7 @@ async def test_a_homeserver_that_was_set_back_has_its_rooms_read_again_and_what_
     behind = {"next_batch": "s1_0_0_0_0_0_0_0_0_0_0_0_0_0"}
     proxy.add(Rule(answer_json(behind), path="/sync", times=1))
     assert (await host.refresh()).failed == ()
-    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
-    await undisturbed.refresh()
-    for room in talk.rooms:
-        assert await host.texts(room) == await undisturbed.texts(room)
+    await holds_what_one_undisturbed_holds(host, disturbed(tmp_path / "undisturbed", homeserver_url, reader), talk)
     lost = set(had) - set(await host.texts(kitchen))
     assert {"kitchen0 word", "kitchen1 word", "edited2 word"} <= lost
     assert not any(map(host.holds, ("kitchen0 word", "kitchen1 word")))
@@ -392,10 +386,7 @@ async def test_in_a_federated_room_history_is_fetched_first_and_gaps_end_at_what
     pages = [sent.query for sent in proxy.requests if f"{talk.rooms[0]}/messages" in sent.path]
     assert pages and not [page for page in pages if "to" in page]
     assert len(pages) <= 6
-    undisturbed = disturbed(tmp_path / "undisturbed", homeserver_url, reader)
-    await undisturbed.refresh()
-    for room in talk.rooms:
-        assert await host.texts(room) == await undisturbed.texts(room)
+    await holds_what_one_undisturbed_holds(host, disturbed(tmp_path / "undisturbed", homeserver_url, reader), talk)
 
 
 async def test_a_gap_that_is_refused_for_a_day_holds_nothing_up_any_more(
