@@ -15,6 +15,7 @@ from ingest.scrub.rules import (
     headers,
     logins,
     matrix,
+    named_after,
     prose,
     seeds,
     services,
@@ -39,7 +40,7 @@ FAMILIES: Final[tuple[tuple[str, tuple[Rule | NameRule, ...]], ...]] = (
     ("Statements and calls", statements.RULES),
     ("Rows and columns", columns.RULES),
     ("Assignments", assignments.RULES),
-    ("Sentences", prose.RULES),
+    ("Sentences", (*prose.RULES, *named_after.RULES)),
     ("Logins", logins.RULES),
 )
 RULES: Final = tuple(rule for _, rules in FAMILIES for rule in rules)
